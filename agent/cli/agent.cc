@@ -1,0 +1,179 @@
+#include "agent/cli/agent.h"
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "agent/cli/policy.h"
+#include "agent/observe/endpoint_slices.h"
+#include "agent/observe/own_pod.h"
+#include "agent/report/decisions.h"
+#include "agent/report/metrics.h"
+#include "agent/serve/endpoints.h"
+#include "agent/serve/status.h"
+#include "k8s/api_client.h"
+
+namespace lastcall::agent {
+namespace {
+
+// An answer is on its way when it has been handed over, not yet when it has arrived.
+constexpr std::chrono::milliseconds kFlush{200};
+
+}  // namespace
+
+// An observer emits an event; the decision answers with actions; each is carried out by
+// whoever it is for, and told to those who report.
+class Agent::Impl {
+ public:
+  Impl(const config::Settings& settings, Seams seams)
+      : seams_(seams),
+        log_(seams.loop, seams.log),
+        metrics_(LASTCALL_VERSION),
+        api_(seams.loop, seams.http,
+             {settings.kubernetes_server.value, settings.kubernetes_token_file.value,
+              settings.kubernetes_ca_file.value}),
+        policy_(policy_from(settings)),
+        drain_(policy_),
+        own_pod_(api_, seams.loop, log_,
+                 {settings.pod_namespace.value, settings.pod_name.value, settings.pod_uid.value},
+                 emitter()),
+        slices_(api_, seams.loop, log_, settings.pod_namespace.value, thresholds_from(settings),
+                emitter()),
+        endpoints_(seams.pod_server, seams.local_server, endpoint_callbacks(settings)),
+        wakeup_(seams.loop.make_timer([this] { carry_out(drain_.on_time(seams_.loop.now())); })),
+        exit_timer_(seams.loop.make_timer([this] { on_exit_(); })) {
+    own_pod_.on_pod([this](const k8s::PodView& pod) { slices_.identify(pod); });
+    slices_.on_watch_restart(
+        [this](k8s::WatchRestart reason) { metrics_.count_watch_restart(to_string(reason)); });
+    api_.on_report([this](const k8s::RequestReport& report) {
+      metrics_.count_request(report.verb, report.resource, report.status, report.first_byte);
+    });
+  }
+
+  void start() {
+    slices_.announce();
+    own_pod_.ask();
+  }
+
+  void on_sigterm() {
+    const bool decided = drain_.phase() == core::Phase::kReleased;
+    if (own_stop_ || decided) {
+      exit_soon();
+      return;
+    }
+    own_stop_ = endpoints_.next_hook_id();
+    log_.write(report::Level::kInfo, "sigterm", {{"phase", to_string(drain_.phase())}});
+    emit(core::HookArrived{*own_stop_, core::Trust::kLocal});
+  }
+
+  void on_exit(std::function<void()> callback) { on_exit_ = std::move(callback); }
+
+  [[nodiscard]] core::Snapshot snapshot() const { return drain_.snapshot(); }
+
+ private:
+  observe::Emit emitter() {
+    return [this](core::Event event) { emit(std::move(event)); };
+  }
+
+  serve::Endpoints::Callbacks endpoint_callbacks(const config::Settings& settings) {
+    serve::Identity identity{settings.pod_namespace.value, settings.pod_name.value,
+                             LASTCALL_VERSION};
+    return {.emit = emitter(),
+            .phase = [this] { return drain_.phase(); },
+            .hooks_waiting = [this] { return drain_.snapshot().hooks_waiting; },
+            .status =
+                [this, identity] {
+                  return serve::status_json(drain_.snapshot(), identity, seams_.loop.now());
+                },
+            .metrics = [this] { return metrics_.render(drain_.snapshot(), seams_.loop.now()); }};
+  }
+
+  // Carrying out an action may emit further events: they wait for their turn.
+  void emit(core::Event event) {
+    events_.push_back(std::move(event));
+    if (emitting_) return;
+    emitting_ = true;
+    while (!events_.empty()) {
+      const core::Event next = std::move(events_.front());
+      events_.pop_front();
+      begin_anew_if_followed(next);
+      carry_out(drain_.on_event(next, seams_.loop.now()));
+    }
+    emitting_ = false;
+  }
+
+  // A stop that ended without proof may not have been one: another hook gets another decision.
+  void begin_anew_if_followed(const core::Event& event) {
+    if (!drain_.may_be_followed() || !std::holds_alternative<core::HookArrived>(event)) return;
+    log_.write(report::Level::kInfo, "another-stop", {});
+    drain_ = core::Drain(policy_);
+    slices_.announce();
+  }
+
+  void carry_out(const std::vector<core::Action>& actions) {
+    for (const core::Action& action : actions) {
+      std::visit([this](const auto& a) { perform(a); }, action);
+    }
+    if (!actions.empty()) {
+      metrics_.count(actions);
+      log_decisions(log_, actions, drain_.snapshot(), seams_.loop.now());
+    }
+    if (const auto next = drain_.next_wakeup()) {
+      wakeup_->arm(*next);
+    } else {
+      wakeup_->disarm();
+    }
+  }
+
+  void perform(const core::AskPod&) { own_pod_.ask(); }
+  void perform(const core::BeginObserving&) { slices_.begin(); }
+  void perform(const core::EndObserving&) { slices_.end(); }
+  void perform(const core::AnswerHook& hook) {
+    if (hook.id == own_stop_) {
+      exit_soon();
+    } else {
+      endpoints_.answer(hook.id, hook.answer);
+    }
+  }
+  // With no proxy to release, the kubelet's SIGTERM does the rest.
+  void perform(const core::DrainProxy&) {}
+  void perform(const core::PhaseEntered&) {}
+  void perform(const core::PresenceChanged&) {}
+  void perform(const core::ConsumerGone&) {}
+  void perform(const core::ConsumerReturned&) {}
+
+  void exit_soon() {
+    if (on_exit_) exit_timer_->arm(seams_.loop.now() + kFlush);
+  }
+
+  Seams seams_;
+  report::Log log_;
+  report::Metrics metrics_;
+  k8s::ApiClient api_;
+  core::Policy policy_;
+  core::Drain drain_;
+  observe::OwnPod own_pod_;
+  observe::EndpointSlices slices_;
+  serve::Endpoints endpoints_;
+
+  std::deque<core::Event> events_;
+  bool emitting_ = false;
+  std::optional<core::HookId> own_stop_;  // our own SIGTERM waits like a hook
+  std::function<void()> on_exit_;
+  std::unique_ptr<net::Timer> wakeup_;
+  std::unique_ptr<net::Timer> exit_timer_;
+};
+
+Agent::Agent(const config::Settings& settings, Seams seams)
+    : impl_(std::make_unique<Impl>(settings, seams)) {}
+Agent::~Agent() = default;
+
+void Agent::start() { impl_->start(); }
+void Agent::on_sigterm() { impl_->on_sigterm(); }
+void Agent::on_exit(std::function<void()> callback) { impl_->on_exit(std::move(callback)); }
+core::Snapshot Agent::snapshot() const { return impl_->snapshot(); }
+
+}  // namespace lastcall::agent

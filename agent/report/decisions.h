@@ -1,0 +1,15 @@
+// One log line per decision, saying why.
+#pragma once
+
+#include <vector>
+
+#include "agent/core/drain.h"
+#include "agent/report/log.h"
+
+namespace lastcall::report {
+
+// Writes those of `actions` that are told for people. `snapshot` is the state after them.
+void log_decisions(Log& log, const std::vector<core::Action>& actions,
+                   const core::Snapshot& snapshot, core::Instant now);
+
+}  // namespace lastcall::report

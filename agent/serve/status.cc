@@ -1,0 +1,73 @@
+#include "agent/serve/status.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace lastcall::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(core::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+Json relative(std::optional<core::Instant> at, core::Instant now) {
+  return at ? Json(seconds(*at - now)) : Json(nullptr);
+}
+
+template <class Word>
+Json word(const std::optional<Word>& value) {
+  return value ? Json(core::to_string(*value)) : Json(nullptr);
+}
+
+Json threshold(const core::Sourced<core::Duration>& threshold) {
+  return {{"seconds", seconds(threshold.value)}, {"source", core::to_string(threshold.source)}};
+}
+
+Json consumer_json(const core::ConsumerState& consumer, core::Instant now) {
+  const core::Thresholds& thresholds = consumer.thresholds;
+  return {{"kind", consumer.id.kind},
+          {"name", consumer.id.name},
+          {"presence", core::to_string(consumer.presence)},
+          {"detail", consumer.detail},
+          {"withdrawn", relative(consumer.withdrawn_at, now)},
+          {"gone", relative(consumer.gone_at, now)},
+          {"gone_by", word(consumer.gone_by)},
+          {"settle", threshold(thresholds.settle)},
+          {"blind", threshold(thresholds.blind)},
+          {"last_endpoint",
+           {{"value", core::to_string(thresholds.last_endpoint.value)},
+            {"source", core::to_string(thresholds.last_endpoint.source)}}}};
+}
+
+}  // namespace
+
+std::string status_json(const core::Snapshot& snapshot, const Identity& identity,
+                        core::Instant now) {
+  Json consumers = Json::array();
+  for (const core::ConsumerState& consumer : snapshot.consumers) {
+    consumers.push_back(consumer_json(consumer, now));
+  }
+  Json still_there = Json::array();
+  for (const core::ConsumerId& id : snapshot.still_there) {
+    still_there.push_back(id.kind + " " + id.name);
+  }
+  const Json status = {{"pod", identity.pod_namespace + "/" + identity.pod_name},
+                       {"version", identity.version},
+                       {"phase", core::to_string(snapshot.phase)},
+                       {"trigger", word(snapshot.trigger)},
+                       {"hold_started", relative(snapshot.hold_started, now)},
+                       {"drain_started", relative(snapshot.drain_started, now)},
+                       {"released", relative(snapshot.released, now)},
+                       {"hold_end", word(snapshot.hold_end)},
+                       {"drain_end", word(snapshot.drain_end)},
+                       {"limit", relative(snapshot.limit, now)},
+                       {"deadline", relative(snapshot.deadline, now)},
+                       {"deadline_proven", snapshot.deadline_proven},
+                       {"hooks_waiting", snapshot.hooks_waiting},
+                       {"consumers", std::move(consumers)},
+                       {"still_there", std::move(still_there)}};
+  return status.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lastcall::serve

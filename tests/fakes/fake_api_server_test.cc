@@ -1,0 +1,224 @@
+#include "tests/fakes/fake_api_server.h"
+
+#include <chrono>
+#include <list>
+
+#include "gtest/gtest.h"
+#include "tests/fakes/recorded_answer.h"
+#include "tests/fakes/sim_loop.h"
+
+namespace lastcall::fakes {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kPods = "/api/v1/namespaces/shop/pods";
+constexpr const char* kServices = "/api/v1/namespaces/shop/services";
+constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
+
+class FakeApiServerTest : public testing::Test {
+ protected:
+  FakeApiServerTest() {
+    for (const std::string name : {"api", "web"}) {
+      server.store().put(Service{.name = name, .selector = {{"app", name}}});
+      server.store().put(Pod{.name = name + "-0", .labels = {{"app", name}}, .ips = {"10.1.0.1"}});
+    }
+    server.slices().catch_up();
+  }
+
+  RecordedAnswer& ask(const std::string& target, const std::string& token = {}) {
+    ApiCall call{.target = target};
+    if (!token.empty()) call.headers.add("authorization", "Bearer " + token);
+    auto& answer = answers.emplace_back();
+    server.serve(call, answer);
+    return answer;
+  }
+  std::string version() { return std::to_string(server.store().version()); }
+  RecordedAnswer& watch_from(const std::string& from, const std::string& more = {}) {
+    return ask(std::string(kSlices) + "?watch=1&resourceVersion=" + from + more);
+  }
+
+  SimLoop loop{1};
+  FakeApiServer server{loop};
+  std::list<RecordedAnswer> answers;
+};
+
+TEST_F(FakeApiServerTest, GetPrintsThePodAsGoDoes) {
+  const auto& answer = ask(std::string(kPods) + "/web-0");
+  EXPECT_EQ(answer.status(), 200);
+  EXPECT_EQ(answer.header("content-type"), "application/json");
+  EXPECT_TRUE(answer.body().starts_with(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":)"));
+  EXPECT_TRUE(answer.body().ends_with("}\n"));
+  const auto pod = answer.json();
+  EXPECT_EQ(pod["status"]["podIPs"][0]["ip"], "10.1.0.1");
+  EXPECT_EQ(pod["spec"]["terminationGracePeriodSeconds"], 30);
+  EXPECT_FALSE(pod["metadata"].contains("deletionTimestamp"));
+}
+
+TEST_F(FakeApiServerTest, DateIsTheServersClockToTheSecond) {
+  loop.run_for(milliseconds(1'900));
+  EXPECT_EQ(ask(kServices).header("Date"), "Mon, 05 Jan 2026 09:00:01 GMT");
+}
+
+TEST_F(FakeApiServerTest, AMissingObjectIsAStatus) {
+  const auto& answer = ask(std::string(kPods) + "/nobody");
+  EXPECT_EQ(answer.status(), 404);
+  EXPECT_EQ(answer.json()["kind"], "Status");
+  EXPECT_EQ(answer.json()["reason"], "NotFound");
+  EXPECT_EQ(answer.json()["message"], "pods \"nobody\" not found");
+}
+
+TEST_F(FakeApiServerTest, AnUnknownPathIsPlainText) {
+  EXPECT_EQ(ask("/nowhere").status(), 404);
+  EXPECT_EQ(ask("/api/v1/namespaces/other/pods").body(), "404 page not found\n");
+}
+
+TEST_F(FakeApiServerTest, ListItemsCarryNoKind) {
+  const auto list = ask(kSlices).json();
+  EXPECT_EQ(list["kind"], "EndpointSliceList");
+  EXPECT_EQ(list["metadata"]["resourceVersion"], version());
+  ASSERT_EQ(list["items"].size(), 2U);
+  const auto& slice = list["items"][0];
+  EXPECT_FALSE(slice.contains("kind"));
+  EXPECT_EQ(slice["metadata"]["labels"]["kubernetes.io/service-name"], "api");
+  EXPECT_EQ(slice["endpoints"][0]["targetRef"]["name"], "api-0");
+  EXPECT_EQ(slice["endpoints"][0]["conditions"]["ready"], true);
+}
+
+TEST_F(FakeApiServerTest, SelectorsChoose) {
+  const auto chosen =
+      ask(std::string(kSlices) + "?labelSelector=kubernetes.io%2Fservice-name%20in%20%28web%2Cx%29")
+          .json();
+  ASSERT_EQ(chosen["items"].size(), 1U);
+  EXPECT_EQ(ask(std::string(kPods) + "?fieldSelector=metadata.name%3Dapi-0").json()["items"].size(),
+            1U);
+  EXPECT_EQ(ask(std::string(kPods) + "?labelSelector=app%21%3Dweb").status(), 400);
+}
+
+TEST_F(FakeApiServerTest, PagesShowOneMomentAndExpireWithIt) {
+  const auto first = ask(std::string(kPods) + "?limit=1").json();
+  EXPECT_EQ(first["metadata"]["remainingItemCount"], 1);
+  const std::string next = first["metadata"]["continue"];
+  server.set_ready("web-0", false);
+  const auto second = ask(std::string(kPods) + "?limit=1&continue=" + next).json();
+  EXPECT_EQ(second["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
+  EXPECT_EQ(second["items"][0]["status"]["conditions"][0]["status"], "True");
+  EXPECT_FALSE(second["metadata"].contains("continue"));
+  EXPECT_EQ(ask(std::string(kPods) + "?limit=1&continue=" + next).status(), 410);
+}
+
+TEST_F(FakeApiServerTest, AWatchTellsWhatHappensFromItsVersionOn) {
+  const std::string before = version();
+  server.delete_pod("web-0");
+  loop.run_for(seconds(1));
+  auto& watch = watch_from(before);
+  const auto lines = watch.take_lines();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["type"], "MODIFIED");
+  EXPECT_EQ(lines[0]["object"]["kind"], "EndpointSlice");
+  EXPECT_EQ(lines[0]["object"]["endpoints"][0]["conditions"]["terminating"], true);
+  server.store().remove(Resource::kServices, "web");
+  loop.run_for(seconds(1));
+  EXPECT_EQ(watch.take_lines().at(0)["type"], "DELETED");
+  EXPECT_FALSE(watch.ended());
+}
+
+TEST_F(FakeApiServerTest, AWatchFromNowhereBeginsWithWhatIsThere) {
+  EXPECT_EQ(watch_from("").take_lines().size(), 2U);
+  EXPECT_EQ(watch_from("0").take_lines().at(0)["type"], "ADDED");
+}
+
+TEST_F(FakeApiServerTest, ACompactedVersionIsGoneInEitherForm) {
+  const std::string before = version();
+  server.set_ready("web-0", false);
+  loop.run_for(seconds(1));
+  server.compact(GoneForm::kStatus);
+  EXPECT_EQ(watch_from(before).status(), 410);
+  server.compact(GoneForm::kEvent);
+  auto& watch = watch_from(before);
+  EXPECT_EQ(watch.status(), 200);
+  EXPECT_TRUE(watch.ended());
+  const auto event = watch.take_lines().at(0);
+  EXPECT_EQ(event["type"], "ERROR");
+  EXPECT_EQ(event["object"]["code"], 410);
+  EXPECT_EQ(watch_from(version()).status(), 200);
+}
+
+TEST_F(FakeApiServerTest, AVersionOfTheFutureTimesOut) {
+  EXPECT_EQ(watch_from("999999").status(), 504);
+}
+
+TEST_F(FakeApiServerTest, BookmarksComeWhenAskedFor) {
+  auto& with = watch_from(version(), "&allowWatchBookmarks=true");
+  auto& without = watch_from(version());
+  server.set_ready("web-0", true);
+  loop.run_for(seconds(61));
+  const auto bookmark = with.take_lines().at(0);
+  EXPECT_EQ(bookmark["type"], "BOOKMARK");
+  EXPECT_EQ(bookmark["object"]["metadata"]["resourceVersion"], version());
+  EXPECT_TRUE(without.take_lines().empty());
+}
+
+TEST_F(FakeApiServerTest, WatchesEndByTimeByWillAndByForce) {
+  auto& timed = watch_from(version(), "&timeoutSeconds=5");
+  loop.run_for(seconds(6));
+  EXPECT_TRUE(timed.ended());
+  auto& ended = watch_from(version());
+  server.end_watches();
+  EXPECT_TRUE(ended.ended());
+  auto& cut = watch_from(version());
+  server.cut_watches();
+  EXPECT_TRUE(cut.was_cut());
+  auto& left = watch_from(version());
+  EXPECT_EQ(server.watches(), 1U);
+  server.forget(left);
+  EXPECT_EQ(server.watches(), 0U);
+}
+
+TEST_F(FakeApiServerTest, ADeletionIsTheDeadlineInWholeSeconds) {
+  loop.run_for(milliseconds(700));
+  server.delete_pod("web-0");
+  const auto metadata = ask(std::string(kPods) + "/web-0").json()["metadata"];
+  EXPECT_EQ(metadata["deletionTimestamp"], "2026-01-05T09:00:30Z");
+  EXPECT_EQ(metadata["deletionGracePeriodSeconds"], 30);
+}
+
+TEST_F(FakeApiServerTest, ASecondDeletionMayOnlyShorten) {
+  server.delete_pod("web-0");
+  loop.run_for(seconds(5));
+  server.delete_pod("web-0", seconds(60));
+  const auto deletion = [this] {
+    return ask(std::string(kPods) + "/web-0").json()["metadata"]["deletionTimestamp"];
+  };
+  EXPECT_EQ(deletion(), "2026-01-05T09:00:30Z");
+  server.delete_pod("web-0", seconds(10));
+  EXPECT_EQ(deletion(), "2026-01-05T09:00:10Z");
+  server.delete_pod("web-0", seconds(0));
+  EXPECT_EQ(ask(std::string(kPods) + "/web-0").status(), 404);
+}
+
+TEST_F(FakeApiServerTest, TokensAndRolesAreAskedFor) {
+  server.set_tokens({"good"});
+  EXPECT_EQ(ask(kServices).status(), 401);
+  EXPECT_EQ(ask(kServices, "bad").status(), 401);
+  EXPECT_EQ(ask(kServices, "good").status(), 200);
+  server.forbid("list", "endpointslices");
+  const auto& refused = ask(kSlices, "good");
+  EXPECT_EQ(refused.status(), 403);
+  EXPECT_EQ(refused.json()["reason"], "Forbidden");
+  EXPECT_EQ(server.asked().at("list services"), 3);
+}
+
+TEST_F(FakeApiServerTest, EventsAreKept) {
+  RecordedAnswer answer;
+  server.serve({.method = "POST",
+                .target = "/apis/events.k8s.io/v1/namespaces/shop/events",
+                .body = R"({"note":"hello"})"},
+               answer);
+  EXPECT_EQ(answer.status(), 201);
+  EXPECT_EQ(server.events().at(0), R"({"note":"hello"})");
+}
+
+}  // namespace
+}  // namespace lastcall::fakes

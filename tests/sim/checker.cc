@@ -1,0 +1,213 @@
+#include "tests/sim/checker.h"
+
+#include <algorithm>
+
+namespace lastcall::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// deletionTimestamp and Date are cut to whole seconds.
+constexpr seconds kGrain{1};
+// From a decision to what is seen of it.
+constexpr milliseconds kInstantly{5};
+// The longest backoff, and the request that follows it.
+constexpr milliseconds kRecovery{6'000};
+// A healthy network: one watch frame, or one more LIST.
+constexpr milliseconds kPropagation{500};
+
+std::string text(net::Duration duration) {
+  return std::to_string(std::chrono::duration<double>(duration).count()) + " s";
+}
+
+const core::ConsumerState* find(const core::Snapshot& snapshot, const std::string& service) {
+  for (const auto& state : snapshot.consumers) {
+    if (state.id.kind == "endpointslices" && state.id.name.ends_with("/" + service)) return &state;
+  }
+  return nullptr;
+}
+
+bool is_named(const core::Snapshot& snapshot, const std::string& kind, const std::string& ending) {
+  return std::any_of(snapshot.still_there.begin(), snapshot.still_there.end(),
+                     [&](const core::ConsumerId& id) {
+                       return id.kind == kind && id.name.ends_with(ending);
+                     });
+}
+
+bool gone_unseen(const core::ConsumerState& state) { return state.gone_by == core::GoneBy::kBlind; }
+
+// The agent never learnt its Services, and says so.
+bool services_unseen(const core::Snapshot& snapshot) {
+  return is_named(snapshot, "services", "") ||
+         std::any_of(snapshot.consumers.begin(), snapshot.consumers.end(), [](const auto& state) {
+           return state.id.kind == "services" && gone_unseen(state);
+         });
+}
+
+}  // namespace
+
+void Checker::expect(bool holds, const char* invariant, const std::string& what) {
+  if (!holds) violations_.push_back(std::string(invariant) + ": " + what);
+}
+
+void Checker::on_request(net::Instant now) {
+  requests_.push_back(now);
+  while (requests_.front() < now - seconds(10)) requests_.pop_front();
+  if (requests_.size() == kRequestsMax + 1) {
+    expect(false, "S5", std::to_string(requests_.size()) + " requests within ten seconds");
+  }
+}
+
+// Only a stop that ended without proof may be followed by another.
+void Checker::on_snapshot(const core::Snapshot& snapshot) {
+  const bool forward = snapshot.phase >= phase_;
+  const bool anew = phase_ == core::Phase::kReleased && ended_unproven_;
+  expect(forward || anew, "S4",
+         std::string(core::to_string(phase_)) + " -> " + std::string(core::to_string(snapshot.phase)));
+  phase_ = snapshot.phase;
+  ended_unproven_ = snapshot.phase == core::Phase::kReleased && !snapshot.deadline_proven;
+}
+
+void Checker::on_release(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
+                         net::Instant now) {
+  check_in_time(life, now);
+  if (!snapshot.hold_end) {
+    check_unreleased(snapshot, life, now);
+    return;
+  }
+  expect(*snapshot.hold_end != core::HoldEnd::kPodLives, "S1", "the pod does not live on");
+  if (*snapshot.hold_end == core::HoldEnd::kAllGone) {
+    check_all_gone(snapshot);
+  } else {
+    check_limit(snapshot, life, stop);
+    check_named(snapshot);
+  }
+  check_liveness_after_healing(snapshot, stop);
+}
+
+void Checker::check_all_gone(const core::Snapshot& snapshot) {
+  for (const auto& [service, consumer] : truth_.consumers()) {
+    const auto* state = find(snapshot, service);
+    if (state == nullptr) {
+      expect(services_unseen(snapshot), "S1", service + " was never heard of");
+      continue;
+    }
+    if (gone_unseen(*state)) {
+      expect(*snapshot.released >= *snapshot.hold_started + scenario_.blind, "S1",
+             service + " was given up too early");
+      continue;
+    }
+    expect(state->gone_by == core::GoneBy::kSettle, "S1", service + " is gone by no evidence");
+    expect(consumer.withdrawn_at.has_value(), "S1",
+           service + " counts as gone and is " + to_string(consumer.presence));
+    if (!consumer.withdrawn_at) continue;
+    const auto stood = *snapshot.released - *consumer.withdrawn_at;
+    expect(stood >= scenario_.settle, "S1", service + " settled for " + text(stood) + " only");
+  }
+}
+
+void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop) {
+  const auto held = *snapshot.released - *snapshot.hold_started;
+  switch (*snapshot.hold_end) {
+    case core::HoldEnd::kHoldMax:
+      expect(scenario_.hold_max && held >= *scenario_.hold_max, "S1", "hold.max after " + text(held));
+      break;
+    case core::HoldEnd::kUnproven:
+      expect(!life.read_deletion, "S1", "unproven, although the deletion was read");
+      expect(held >= scenario_.blind, "S1", "unproven after " + text(held));
+      break;
+    case core::HoldEnd::kForced:
+      expect(stop.operator_released, "S1", "nobody forced it");
+      break;
+    case core::HoldEnd::kDeadline:
+      if (snapshot.deadline_proven && stop.deadline) {
+        const auto early = *stop.deadline - reserve(*stop.deadline - stop.began) - kGrain - kGrain;
+        expect(*snapshot.released >= early, "S1",
+               "by the deadline, " + text(*stop.deadline - *snapshot.released) + " before it");
+      }
+      break;
+    case core::HoldEnd::kAllGone:
+    case core::HoldEnd::kPodLives:
+      break;
+  }
+}
+
+// Whoever could still choose the pod is part of the outcome.
+void Checker::check_named(const core::Snapshot& snapshot) {
+  for (const auto& [service, consumer] : truth_.consumers()) {
+    if (consumer.presence == Presence::kWithdrawn) continue;
+    const auto* state = find(snapshot, service);
+    const bool named = state == nullptr ? services_unseen(snapshot)
+                                        : gone_unseen(*state) ||
+                                              is_named(snapshot, "endpointslices", "/" + service);
+    expect(named, "S1",
+           service + " is " + to_string(consumer.presence) + " and the outcome does not name it");
+  }
+}
+
+// Answered without a hold: only a caller that nobody can verify, and only in the end.
+void Checker::check_unreleased(const core::Snapshot& snapshot, const Life& life,
+                               net::Instant now) {
+  const auto waited = now - life.hook_at.value_or(now);
+  const auto grace = life.read_pod ? net::Duration(scenario_.grace) : scenario_.blind;
+  const auto bound = std::min<net::Duration>(
+      {scenario_.blind, grace - std::max<net::Duration>(reserve(grace), scenario_.margin),
+       scenario_.hold_max.value_or(scenario_.blind)});
+  expect(snapshot.phase == core::Phase::kServing && scenario_.hook == HookKind::kKubelet &&
+             !life.read_ending && waited >= bound,
+         "S1", "answered without a hold after " + text(waited));
+}
+
+void Checker::check_in_time(const Life& life, net::Instant now) {
+  expect(now <= latest_answer(life), "S2",
+         "answered " + text(now - latest_answer(life)) + " too late");
+}
+
+void Checker::on_kill(const Life& life, net::Instant now) {
+  if (!life.hook_at) return;
+  expect(now <= latest_answer(life), "S2",
+         "never answered; due " + text(now - latest_answer(life)) + " ago");
+}
+
+// What an agent can know: the deadline it has read, else the grace period counted from the
+// first sign, else `blind`.
+net::Instant Checker::latest_answer(const Life& life) const {
+  const net::Duration known = life.read_pod ? net::Duration(scenario_.grace)
+                                            : net::Duration(scenario_.blind);
+  net::Instant by = *life.hook_at + known;
+  // The answer that held it was some time on its way.
+  const auto on_its_way = 4 * scenario_.faults.latency_most;
+  if (life.read_deletion) by = std::min(by, life.deadline + kGrain + on_its_way);
+  return by - scenario_.margin + kInstantly;
+}
+
+void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop) {
+  const auto withdrawn = truth_.withdrawn_at();
+  if (!stop.healed || !withdrawn || !stop.deadline) return;
+  const auto base = std::max({*withdrawn, *stop.healed + kRecovery, stop.last_restart + kRecovery,
+                              *stop.hook_at + seconds(2)});
+  const auto due = base + scenario_.settle + kPropagation;
+  const auto hold_max = *snapshot.hold_started + scenario_.hold_max.value_or(Millis(3'600'000));
+  const auto limit = std::min(*stop.deadline - reserve(*stop.deadline - stop.began) - kGrain, hold_max);
+  if (due >= limit) return;
+  expect(*snapshot.released <= due, "S3",
+         "released " + text(*snapshot.released - *withdrawn) + " after the last withdrawal");
+}
+
+void Checker::on_liveness(std::optional<net::Duration> waited) {
+  // A local caller is trusted to mean a stop until the Pod object says otherwise.
+  const auto bound = scenario_.blind + seconds(1) + kInstantly;
+  expect(waited && *waited <= bound, "S2",
+         "the hook of a living pod waited " + (waited ? text(*waited) : "for ever"));
+}
+
+void Checker::on_exit(bool exited) { expect(exited, "S2", "the agent stays after the release"); }
+
+net::Duration Checker::reserve(net::Duration grace) const {
+  const auto usual = std::min<net::Duration>(seconds(10), grace / 3);
+  const net::Duration reserved = scenario_.reserve ? net::Duration(*scenario_.reserve) : usual;
+  return std::max<net::Duration>(reserved, scenario_.margin);
+}
+
+}  // namespace lastcall::sim

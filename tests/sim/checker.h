@@ -1,0 +1,81 @@
+// The invariants of a stop (DESIGN 2, S1 to S6), checked against the truth.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/core/drain.h"
+#include "tests/sim/scenario.h"
+#include "tests/sim/truth.h"
+
+namespace lastcall::sim {
+
+// What is known of one life of the agent's process.
+struct Life {
+  std::optional<net::Instant> hook_at;  // when the stop's hook first reached it
+  bool read_pod = false;                // it has been given the Pod object,
+  bool read_ending = false;             // in which something is ending the pod:
+  bool read_deletion = false;           // a deletionTimestamp,
+  net::Instant deadline{};              // which is this, in true time
+};
+
+// What is known of the stop as a whole.
+struct Stop {
+  net::Instant began{};                    // the DELETE, or what took its place
+  std::optional<net::Instant> hook_at;     // when the kubelet first ran the hook
+  std::optional<net::Instant> deadline;    // the true deletionTimestamp
+  net::Instant last_restart{};
+  std::optional<net::Instant> healed;
+  bool operator_released = false;
+};
+
+class Checker {
+ public:
+  // How many requests an agent may send in any ten seconds. Three loops retry on their own
+  // (own pod, Services, slices), each after 0.1..5 s of jittered backoff: at most 9 attempts
+  // in the first ten seconds from a fresh backoff. An attempt is two requests when a token is
+  // refused. Events that renew a backoff (the stop itself, a proven watch that ends, a hook
+  // that comes back, a restart of the agent) each add a few.
+  static constexpr std::size_t kRequestsMax = 80;
+
+  Checker(const Scenario& scenario, const Truth& truth) : scenario_(scenario), truth_(truth) {}
+
+  void on_request(net::Instant now);                            // S5
+  void on_life() { phase_ = core::Phase::kServing; }
+  void on_snapshot(const core::Snapshot& snapshot);             // S4
+  // The stop's hook was answered: S1, S2, S3, S6.
+  void on_release(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
+                  net::Instant now);
+  // The kubelet has lost patience before the hook was answered: S2.
+  void on_kill(const Life& life, net::Instant now);
+  // A container of a living pod restarted, and its hook waited so long; nullopt: until the end.
+  void on_liveness(std::optional<net::Duration> waited);
+  // The agent was told to end after the release, and has, or has not.
+  void on_exit(bool exited);
+
+  [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+
+ private:
+  void check_all_gone(const core::Snapshot& snapshot);
+  void check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
+  void check_named(const core::Snapshot& snapshot);
+  void check_unreleased(const core::Snapshot& snapshot, const Life& life, net::Instant now);
+  void check_in_time(const Life& life, net::Instant now);
+  void check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop);
+  void expect(bool holds, const char* invariant, const std::string& what);
+
+  [[nodiscard]] net::Duration reserve(net::Duration grace) const;
+  [[nodiscard]] net::Instant latest_answer(const Life& life) const;
+
+  const Scenario& scenario_;
+  const Truth& truth_;
+  core::Phase phase_ = core::Phase::kServing;
+  bool ended_unproven_ = false;
+  std::deque<net::Instant> requests_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace lastcall::sim

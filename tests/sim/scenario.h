@@ -1,0 +1,82 @@
+// One stop of one pod, as data: what happens when, and how bad the network is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "net/loop.h"
+#include "tests/sim/sim_network.h"
+
+namespace lastcall::sim {
+
+using Millis = std::chrono::milliseconds;
+
+// Who waits for the release.
+enum class HookKind {
+  kKubelet,  // preStop.httpGet on the pod-facing listener: a broken connection is the end of it
+  kLocal,    // lastcall-hook on the local listener: comes back after a broken connection
+};
+
+// What ends the pod.
+enum class StopKind {
+  kDeletion,
+  kShutdown,  // of the node: no deletionTimestamp, slices never change
+  kEviction,  // by the kubelet: no deletionTimestamp, the pod has failed and leaves its slices
+};
+
+// Instants are counted from the start of the world.
+struct Scenario {
+  // The pod and its settings.
+  std::chrono::seconds grace{30};
+  Millis settle{3'000};
+  Millis blind{25'000};
+  Millis margin{1'000};
+  std::optional<Millis> reserve{};
+  std::optional<Millis> hold_max{};
+  bool ignore_last_resort = false;
+  HookKind hook = HookKind::kLocal;
+
+  // The cluster.
+  std::vector<int> others{2};  // for each Service: how many other pods stand behind it
+  bool dual_stack = false;
+  std::size_t endpoints_max = 100;
+  bool duplicated = false;  // the own entry stands in two slices
+  Millis controller_delay{500};
+  Millis write_gap{0};
+  bool services_forbidden = false;
+  bool slices_forbidden = false;
+
+  // What happens.
+  std::optional<Millis> liveness_at{};  // the container restarts, the pod lives on
+  StopKind stop = StopKind::kDeletion;
+  Millis stop_at{5'000};
+  Millis hook_delay{50};  // from then until the kubelet runs the hook
+  struct Shortening {
+    Millis after{};  // the first DELETE
+    std::chrono::seconds grace{};
+  };
+  std::optional<Shortening> shortening{};      // a second DELETE; the hook is run again
+  std::optional<Millis> others_fail_at{};      // all other pods turn not ready
+  std::optional<Millis> replacement_at{};      // and another becomes ready
+  std::vector<Millis> moves_at{};              // the own entry moves to another slice
+  Millis move_gap{10};
+  std::optional<Millis> operator_release_at{};
+
+  // Troubles.
+  Faults faults{};
+  std::optional<Millis> down_from{};
+  std::optional<Millis> down_until{};  // none: for ever
+  std::vector<Millis> restarts_at{};   // the agent is killed and started anew
+  std::vector<Millis> rotations_at{};  // the old token is refused from then on
+  std::vector<Millis> compactions_at{};
+  std::vector<Millis> closures_at{};   // the server ends its watches
+  std::vector<Millis> wall_jumps_at{};
+  std::optional<Millis> healed_at{};   // no faults of any kind from then on
+};
+
+// What this seed stands for.
+[[nodiscard]] Scenario draw_scenario(std::uint64_t seed);
+
+}  // namespace lastcall::sim

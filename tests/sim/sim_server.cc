@@ -1,0 +1,48 @@
+#include "tests/sim/sim_server.h"
+
+#include <utility>
+
+namespace lastcall::sim {
+
+class SimServer::ParkedResponder final : public net::Responder {
+ public:
+  explicit ParkedResponder(std::shared_ptr<Parked> parked) : parked_(std::move(parked)) {}
+  ~ParkedResponder() override { respond({.status = 503, .body = "not answered\n"}); }
+  ParkedResponder(const ParkedResponder&) = delete;
+  ParkedResponder& operator=(const ParkedResponder&) = delete;
+
+  void respond(const net::ServerResponse& response) override {
+    const auto answered = std::exchange(parked_->answered, nullptr);
+    if (answered && !parked_->server->swallowing_) answered(response);
+  }
+  // Callers in the simulation never hang up first.
+  void on_gone(std::function<void()> /*callback*/) override {}
+
+ private:
+  std::shared_ptr<Parked> parked_;
+};
+
+void SimServer::send(const net::ServerRequest& request, Answered answered) {
+  if (dead_ || !handler_) {
+    answered(std::nullopt);
+    return;
+  }
+  if (hasty_) {
+    answered(net::ServerResponse{.body = "released\n"});
+    return;
+  }
+  auto parked = std::make_shared<Parked>(Parked{this, std::move(answered)});
+  parked_.push_back(parked);
+  handler_(request, std::make_unique<ParkedResponder>(std::move(parked)));
+}
+
+void SimServer::die() {
+  dead_ = true;
+  for (const auto& weak : std::exchange(parked_, {})) {
+    const auto parked = weak.lock();
+    if (!parked) continue;
+    if (const auto answered = std::exchange(parked->answered, nullptr)) answered(std::nullopt);
+  }
+}
+
+}  // namespace lastcall::sim

@@ -1,0 +1,49 @@
+// A listener of the agent's, with its callers on the other side.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "net/http_server.h"
+
+namespace lastcall::sim {
+
+class SimServer final : public net::HttpServer {
+ public:
+  // nullopt: the connection broke before an answer.
+  using Answered = std::function<void(std::optional<net::ServerResponse>)>;
+
+  SimServer() = default;
+  ~SimServer() override { die(); }
+  SimServer(const SimServer&) = delete;
+  SimServer& operator=(const SimServer&) = delete;
+
+  void on_request(Handler handler) override { handler_ = std::move(handler); }
+
+  // Sends a request; `answered` is called once, perhaps from inside.
+  void send(const net::ServerRequest& request, Answered answered);
+
+  // The process behind it has died: connections break, and nothing is accepted any more.
+  void die();
+  // Answers are lost on their way, and callers wait for ever.
+  void swallow_answers() { swallowing_ = true; }
+  // Answers everything 200 "released" by itself.
+  void answer_at_once() { hasty_ = true; }
+
+ private:
+  struct Parked {
+    SimServer* server;
+    Answered answered;  // empty: over
+  };
+  class ParkedResponder;
+
+  Handler handler_;
+  bool dead_ = false;
+  bool swallowing_ = false;
+  bool hasty_ = false;
+  std::vector<std::weak_ptr<Parked>> parked_;
+};
+
+}  // namespace lastcall::sim

@@ -1,0 +1,392 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/sim/token_on_disk.h"
+
+namespace lastcall::sim {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* kNamespace = "shop";
+constexpr const char* kPod = "own";
+constexpr Millis kReconnect{250};   // lastcall-hook
+constexpr Millis kProcessStart{300};
+constexpr Millis kSigtermDelay{50};
+constexpr Millis kExitPatience{1'000};
+
+std::string service_name(std::size_t index) { return "svc-" + std::to_string(index); }
+
+std::vector<std::string> service_names(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < scenario.others.size(); ++i) names.push_back(service_name(i));
+  return names;
+}
+
+fakes::Pod make_pod(const std::string& name, int number, bool dual_stack) {
+  fakes::Pod pod{.name = name};
+  pod.ips = {"10.1.0." + std::to_string(number)};
+  if (dual_stack) pod.ips.push_back("fd00::" + std::to_string(number));
+  return pod;
+}
+
+std::string token(int number) { return "token-" + std::to_string(number); }
+
+}  // namespace
+
+World::World(Scenario scenario, std::uint64_t seed, bool recording, Sabotage sabotage)
+    : scenario_(std::move(scenario)),
+      sabotage_(std::move(sabotage)),
+      random_(seed ^ 0x5eedU),
+      loop_(seed),
+      start_(loop_.now()),
+      journal_(loop_, recording),
+      server_(loop_, kNamespace, [this] { return loop_.true_wall(); }),
+      network_(loop_, server_, random_, journal_),
+      truth_(server_, kPod, service_names(scenario_), scenario_.ignore_last_resort),
+      checker_(scenario_, truth_),
+      kill_timer_(loop_.make_timer([this] { kill(); })) {
+  network_.set_faults(scenario_.faults);
+  if (sabotage_.tamper) network_.set_tampering(sabotage_.tamper);
+  if (sabotage_.wrap_network) wrapped_ = sabotage_.wrap_network(network_, loop_);
+  network_.on_request([this] {
+    ++outcome_.requests;
+    checker_.on_request(loop_.now());
+  });
+  network_.on_pod_reading([this](const PodReading& reading) { on_pod_reading(reading); });
+}
+
+World::~World() = default;
+
+void World::write(report::Level /*level*/, std::string_view line) { journal_.write("log", line); }
+
+// ---- The cluster --------------------------------------------------------------------------
+
+void World::build_cluster() {
+  TokenOnDisk::instance().set(token(tokens_));
+  server_.set_tokens({token(tokens_)});
+  server_.slices().set_endpoints_max(scenario_.endpoints_max);
+  auto own = make_pod(kPod, 1, scenario_.dual_stack);
+  own.grace = scenario_.grace;
+  int number = 1;
+  for (std::size_t i = 0; i < scenario_.others.size(); ++i) {
+    const std::string name = service_name(i);
+    own.labels[name] = "yes";
+    server_.store().put(fakes::Service{.name = name, .selector = {{name, "yes"}}});
+    for (int k = 0; k < scenario_.others[i]; ++k) {
+      auto other = make_pod("other-" + std::to_string(i) + "-" + std::to_string(k), ++number,
+                            scenario_.dual_stack);
+      other.labels[name] = "yes";
+      server_.store().put(std::move(other));
+    }
+  }
+  server_.store().put(std::move(own));
+  server_.slices().catch_up();
+  for (const auto& name : service_names(scenario_)) {
+    if (scenario_.duplicated) server_.slices().duplicate_endpoint(name, kPod);
+  }
+  server_.slices().set_delay(scenario_.controller_delay);
+  server_.slices().set_write_gap(scenario_.write_gap);
+  if (scenario_.services_forbidden) server_.forbid("list", "services");
+  if (scenario_.slices_forbidden) {
+    server_.forbid("list", "endpointslices");
+    server_.forbid("watch", "endpointslices");
+  }
+  truth_.update(loop_.now());
+  server_.store().on_change([this](const fakes::Change&) {
+    if (!truth_.update(loop_.now())) return;
+    for (const auto& [service, consumer] : truth_.consumers()) {
+      journal_.write("truth", service, " is ", to_string(consumer.presence));
+    }
+  });
+}
+
+// ---- What happens -------------------------------------------------------------------------
+
+void World::at(Millis when, std::function<void()> what) { loop_.at(start_ + when, std::move(what)); }
+
+void World::trouble_at(Millis when, std::function<void()> what) {
+  if (!scenario_.healed_at || when < *scenario_.healed_at) at(when, std::move(what));
+}
+
+void World::troubles_at(const std::vector<Millis>& instants, const std::function<void()>& what) {
+  for (const auto when : instants) trouble_at(when, what);
+}
+
+void World::schedule() {
+  if (scenario_.liveness_at) at(*scenario_.liveness_at, [this] { send_liveness_hook(); });
+  at(scenario_.stop_at, [this] { begin_stop(); });
+  if (scenario_.shortening) {
+    at(scenario_.stop_at + scenario_.shortening->after, [this] { shorten(); });
+  }
+  if (scenario_.others_fail_at) {
+    at(*scenario_.others_fail_at, [this] {
+      for (const auto& [name, object] : fakes::KubeStore::Objects(
+               server_.store().all(fakes::Resource::kPods))) {
+        if (name != kPod) server_.set_ready(name, false);
+      }
+    });
+  }
+  if (scenario_.replacement_at) {
+    at(*scenario_.replacement_at, [this] {
+      auto pod = make_pod("replacement", 200, scenario_.dual_stack);
+      for (const auto& name : service_names(scenario_)) pod.labels[name] = "yes";
+      server_.store().put(std::move(pod));
+    });
+  }
+  for (const auto when : scenario_.moves_at) {
+    at(when, [this] { server_.slices().move_endpoint(service_name(0), kPod, scenario_.move_gap); });
+  }
+  if (scenario_.operator_release_at) {
+    at(*scenario_.operator_release_at, [this] {
+      stop_.operator_released = true;
+      journal_.write("operator", "POST /release");
+      process_->local_server.send({.method = "POST", .path = "/release"}, [](const auto&) {});
+    });
+  }
+  schedule_troubles();
+}
+
+void World::schedule_troubles() {
+  if (scenario_.down_from) {
+    trouble_at(*scenario_.down_from, [this] {
+      journal_.write("net", "the API server is unreachable");
+      network_.set_down(true);
+      network_.reset_all();
+    });
+  }
+  if (scenario_.down_until) {
+    trouble_at(*scenario_.down_until, [this] { network_.set_down(false); });
+  }
+  troubles_at(scenario_.restarts_at, [this] { restart_agent(); });
+  troubles_at(scenario_.rotations_at, [this] { rotate_token(); });
+  troubles_at(scenario_.compactions_at, [this] {
+    server_.compact(random_.chance(0.5) ? fakes::GoneForm::kEvent : fakes::GoneForm::kStatus);
+  });
+  troubles_at(scenario_.closures_at, [this] { server_.end_watches(); });
+  troubles_at(scenario_.wall_jumps_at, [this] {
+    loop_.jump_wall(random_.between(-std::chrono::hours(48), std::chrono::hours(48)));
+  });
+  if (scenario_.healed_at) at(*scenario_.healed_at, [this] { heal(); });
+}
+
+void World::rotate_token() {
+  const std::string fresh = token(++tokens_);
+  journal_.write("cluster", "the token is now ", fresh);
+  TokenOnDisk::instance().set(fresh);
+  server_.set_tokens({fresh});
+}
+
+void World::heal() {
+  journal_.write("net", "healed");
+  stop_.healed = loop_.now();
+  network_.set_faults({});
+  network_.set_down(false);
+  server_.allow_all();
+  network_.reset_all();
+}
+
+void World::begin_stop() {
+  stop_.began = loop_.now();
+  switch (scenario_.stop) {
+    case StopKind::kDeletion:
+      journal_.write("cluster", "DELETE");
+      server_.delete_pod(kPod);
+      stop_.deadline = true_instant(
+          *server_.store().get<fakes::Pod>(fakes::Resource::kPods, kPod)->deletion_timestamp);
+      break;
+    case StopKind::kShutdown:
+      server_.update_pod(kPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
+      break;
+    case StopKind::kEviction:
+      server_.update_pod(kPod, [](fakes::Pod& pod) {
+        pod.phase = "Failed";
+        pod.reason = "Evicted";
+      });
+      break;
+  }
+  loop_.after(scenario_.hook_delay, [this] {
+    stop_.hook_at = loop_.now();
+    kill_at_ = loop_.now() + scenario_.grace;
+    kill_timer_->arm(*kill_at_);
+    send_hook();
+  });
+}
+
+// The kubelet starts over with the new grace period, hooks included.
+void World::shorten() {
+  if (scenario_.stop != StopKind::kDeletion || !hook_waits_) return;
+  journal_.write("cluster", "second DELETE");
+  server_.delete_pod(kPod, scenario_.shortening->grace);
+  const auto* pod = server_.store().get<fakes::Pod>(fakes::Resource::kPods, kPod);
+  stop_.deadline = true_instant(*pod->deletion_timestamp);
+  kill_at_ = std::min(*kill_at_, loop_.now() + *pod->deletion_grace);
+  kill_timer_->arm(*kill_at_);
+  send_hook();
+}
+
+void World::kill() {
+  journal_.write("kubelet", "SIGKILL");
+  if (!hook_waits_ || just_answered_) return;
+  checker_.on_kill(process_->life, loop_.now());
+  finish("killed");
+}
+
+// ---- The agent and its callers ------------------------------------------------------------
+
+config::Settings World::settings() const {
+  config::Settings settings;
+  settings.pod_name.value = kPod;
+  settings.pod_namespace.value = kNamespace;
+  settings.kubernetes_server.value = "http://api";
+  settings.kubernetes_token_file.value = TokenOnDisk::instance().path();
+  settings.settle.value = scenario_.settle;
+  settings.blind.value = scenario_.blind;
+  settings.margin.value = scenario_.margin;
+  settings.reserve.value = scenario_.reserve;
+  settings.hold_max.value = scenario_.hold_max;
+  settings.last_endpoint.value =
+      scenario_.ignore_last_resort ? config::LastEndpoint::kIgnore : config::LastEndpoint::kWait;
+  return settings;
+}
+
+void World::start_agent() {
+  journal_.write("kubelet", "the agent starts");
+  process_ = std::make_unique<Process>();
+  checker_.on_life();
+  auto& process = *process_;
+  if (sabotage_.servers) {
+    sabotage_.servers(process.pod_server);
+    sabotage_.servers(process.local_server);
+  }
+  net::HttpClient& http = wrapped_ ? *wrapped_ : network_;
+  process.agent = std::make_unique<agent::Agent>(
+      settings(), agent::Seams{loop_, http, process.pod_server, process.local_server, *this});
+  process.agent->on_exit([this] { exited_ = true; });
+  process.agent->start();
+}
+
+void World::restart_agent() {
+  if (!process_->agent || over_) return;
+  journal_.write("kubelet", "the agent dies");
+  process_->pod_server.die();
+  process_->local_server.die();
+  process_->agent.reset();
+  loop_.after(kProcessStart, [this] {
+    stop_.last_restart = loop_.now();
+    start_agent();
+  });
+}
+
+void World::send_liveness_hook() {
+  const auto sent = loop_.now();
+  auto& server =
+      scenario_.hook == HookKind::kLocal ? process_->local_server : process_->pod_server;
+  journal_.write("kubelet", "hook of a restarting container");
+  server.send({.method = "POST", .path = "/hold"}, [this, sent](const auto& response) {
+    journal_.write("kubelet", "its hook: ", response ? response->body : "connection lost");
+    outcome_.liveness_waited = loop_.now() - sent;
+  });
+}
+
+void World::send_hook() {
+  if (outcome_.released || over_) return;
+  journal_.write("kubelet", "hook");
+  hook_waits_ = true;
+  const bool local = scenario_.hook == HookKind::kLocal;
+  auto& server = local ? process_->local_server : process_->pod_server;
+  auto& reached = process_->life.hook_at;
+  if (process_->agent && !reached) reached = loop_.now();
+  server.send({.method = local ? "POST" : "GET", .path = "/hold"},
+              [this](const auto& response) { on_hook_answered(response); });
+}
+
+void World::on_hook_answered(const std::optional<net::ServerResponse>& response) {
+  if (!hook_waits_ || over_) return;
+  const bool local = scenario_.hook == HookKind::kLocal;
+  if (local && (!response || response->status != 200)) {
+    loop_.after(kReconnect, [this] { send_hook(); });
+  } else if (!response) {
+    finish("hook-lost");
+  } else {
+    journal_.write("kubelet", "hook answered ", std::to_string(response->status), " ",
+                   response->body);
+    just_answered_ = true;
+  }
+}
+
+void World::on_pod_reading(const PodReading& reading) {
+  Life& life = process_->life;
+  life.read_pod = true;
+  life.read_ending = life.read_ending || reading.ending;
+  if (!reading.deletion_timestamp) return;
+  life.read_deletion = true;
+  life.deadline = true_instant(*reading.deletion_timestamp);
+}
+
+void World::send_sigterm() {
+  if (!process_->agent || outcome_.snapshot->phase != core::Phase::kReleased) {
+    over_ = true;
+    return;
+  }
+  journal_.write("kubelet", "SIGTERM to the agent");
+  process_->agent->on_sigterm();
+  loop_.after(kExitPatience, [this] {
+    checker_.on_exit(exited_);
+    over_ = true;
+  });
+}
+
+// ---- Steps --------------------------------------------------------------------------------
+
+Outcome World::run() {
+  build_cluster();
+  start_agent();
+  schedule();
+  const auto end = start_ + scenario_.stop_at + scenario_.hook_delay + scenario_.grace + seconds(5);
+  while (!over_ && loop_.step(end)) after_step();
+  if (scenario_.liveness_at && scenario_.restarts_at.empty()) {
+    checker_.on_liveness(outcome_.liveness_waited);
+  }
+  outcome_.violations = checker_.violations();
+  outcome_.journal = journal_.lines();
+  return std::move(outcome_);
+}
+
+void World::after_step() {
+  if (process_->agent) checker_.on_snapshot(process_->agent->snapshot());
+  if (just_answered_ && hook_waits_) settle_release();
+}
+
+void World::settle_release() {
+  hook_waits_ = false;
+  const auto snapshot = process_->agent->snapshot();
+  outcome_.released = loop_.now() - stop_.began;
+  if (const auto withdrawn = truth_.withdrawn_at()) outcome_.withdrawn = *withdrawn - stop_.began;
+  outcome_.how = classify(snapshot);
+  outcome_.snapshot = snapshot;
+  checker_.on_release(snapshot, process_->life, stop_, loop_.now());
+  loop_.after(kSigtermDelay, [this] { send_sigterm(); });
+}
+
+void World::finish(std::string how) {
+  outcome_.how = std::move(how);
+  over_ = true;
+}
+
+std::string World::classify(const core::Snapshot& snapshot) const {
+  if (!snapshot.hold_end) return "unverified";
+  const bool unseen = std::any_of(
+      snapshot.consumers.begin(), snapshot.consumers.end(),
+      [](const core::ConsumerState& state) { return state.gone_by == core::GoneBy::kBlind; });
+  if (*snapshot.hold_end == core::HoldEnd::kAllGone && unseen) return "blind";
+  return std::string(core::to_string(*snapshot.hold_end));
+}
+
+net::Instant World::true_instant(net::WallTime time) const {
+  return loop_.now() + (std::chrono::floor<seconds>(time) - loop_.true_wall());
+}
+
+}  // namespace lastcall::sim
