@@ -307,12 +307,18 @@ std::optional<double> Drain::arrival_rate() const {
   return static_cast<double>(traffic_->arrivals) / observed;
 }
 
+std::optional<Duration> Drain::known_grace() const {
+  return grace_of_deletion_ ? grace_of_deletion_ : grace_learnt_;
+}
+
+// One that nobody told us is assumed to leave room for a hold of `blind` before the reserve.
 Duration Drain::grace() const {
-  return grace_of_deletion_.value_or(grace_learnt_.value_or(policy_.blind.value));
+  return known_grace().value_or(policy_.blind.value + reserve());
 }
 
 Duration Drain::reserve() const {
-  return policy_.reserve.value.value_or(std::min<Duration>(seconds(10), grace() / 3));
+  const Duration third = known_grace().value_or(policy_.blind.value) / 3;
+  return policy_.reserve.value.value_or(std::min<Duration>(seconds(10), third));
 }
 
 Instant Drain::deadline() const {

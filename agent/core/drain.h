@@ -332,6 +332,7 @@ class Drain {
   [[nodiscard]] bool quiet() const;
   [[nodiscard]] bool silent_since(const Consumer& consumer) const;
   [[nodiscard]] std::optional<double> arrival_rate() const;
+  [[nodiscard]] std::optional<Duration> known_grace() const;
   [[nodiscard]] Duration grace() const;
   [[nodiscard]] Duration reserve() const;
   [[nodiscard]] Instant deadline() const;

@@ -18,11 +18,22 @@ RECONNECT_SECONDS = 60
 
 @pytest.fixture
 def pods(control_plane, namespace, node):
-    """Makes ready pods of the Service's kind; each is waited for until its slices list it."""
+    """Makes ready pods of the Service's kind; each is waited for until its slices list it.
+
+    They run as the ServiceAccount with exactly the Role of deploy/.
+    """
+    grant(control_plane, namespace)
 
     def make(name, ips, services, grace=60, ports=PORTS):
         pod = control_plane.create_pod(
-            namespace, name, ips, node, labels=LABELS, ports=ports, grace=grace
+            namespace,
+            name,
+            ips,
+            node,
+            labels=LABELS,
+            ports=ports,
+            grace=grace,
+            spec={"serviceAccountName": SERVICE_ACCOUNT},
         )
         for service, expected in services.items():
             for ip in expected:
@@ -47,11 +58,10 @@ def withdrawn(control_plane, namespace, service, ip):
 
 @pytest.fixture
 def start_agent(control_plane, namespace, tmp_path):
-    """Runs the agent with exactly the Role of deploy/; `granted=False` leaves the Role out."""
+    """Runs the agent of a pod; with `granted=False` its RoleBinding is taken away first."""
     running = []
 
     def start(pod, granted=True, **settings):
-        grant(control_plane, namespace)
         if not granted:
             control_plane.admin.delete("rbac.authorization.k8s.io/v1/rolebindings", "lastcall", namespace)
         agent = Agent(control_plane, pod, tmp_path, settle=f"{SETTLE_SECONDS}s", **settings)

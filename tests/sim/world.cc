@@ -32,6 +32,10 @@ fakes::Pod make_pod(const std::string& name, int number, bool dual_stack) {
   return pod;
 }
 
+net::ServerRequest request(const char* method, const char* path) {
+  return {method, path, {}, {}, "127.0.0.1"};
+}
+
 std::string token(int number) { return "token-" + std::to_string(number); }
 
 }  // namespace
@@ -143,7 +147,7 @@ void World::schedule() {
     at(*scenario_.operator_release_at, [this] {
       stop_.operator_released = true;
       journal_.write("operator", "POST /release");
-      process_->local_server.send({.method = "POST", .path = "/release"}, [](const auto&) {});
+      process_->local_server.send(request("POST", "/release"), [](const auto&) {});
     });
   }
   schedule_troubles();
@@ -285,7 +289,7 @@ void World::send_liveness_hook() {
   auto& server =
       scenario_.hook == HookKind::kLocal ? process_->local_server : process_->pod_server;
   journal_.write("kubelet", "hook of a restarting container");
-  server.send({.method = "POST", .path = "/hold"}, [this, sent](const auto& response) {
+  server.send(request("POST", "/hold"), [this, sent](const auto& response) {
     journal_.write("kubelet", "its hook: ", response ? response->body : "connection lost");
     outcome_.liveness_waited = loop_.now() - sent;
   });
@@ -299,7 +303,7 @@ void World::send_hook() {
   auto& server = local ? process_->local_server : process_->pod_server;
   auto& reached = process_->life.hook_at;
   if (process_->agent && !reached) reached = loop_.now();
-  server.send({.method = local ? "POST" : "GET", .path = "/hold"},
+  server.send(request(local ? "POST" : "GET", "/hold"),
               [this](const auto& response) { on_hook_answered(response); });
 }
 
