@@ -30,7 +30,8 @@ bool JsonWalk::end() {
 bool JsonWalk::string(Value value, const char* field, std::string_view& out) {
   const std::string_view token = value.raw_json_token();
   if (!token.starts_with('"')) return is_null(value) || misfit(field, "a string");
-  const std::size_t end = token.rfind('"');
+  // White space up to the next token belongs to this one.
+  const std::size_t end = token.ends_with('"') ? token.size() - 1 : token.rfind('"');
   if (end == 0) return misfit(field, "a string");
   const std::string_view text = token.substr(1, end - 1);
   if (text.find('\\') == std::string_view::npos) {
@@ -41,13 +42,11 @@ bool JsonWalk::string(Value value, const char* field, std::string_view& out) {
 }
 
 bool JsonWalk::boolean(Value value, const char* field, bool& out) {
-  if (is_null(value)) return true;
-  return !value.get_bool().get(out) || misfit(field, "a boolean");
+  return !value.get_bool().get(out) || is_null(value) || misfit(field, "a boolean");
 }
 
 bool JsonWalk::integer(Value value, const char* field, std::int64_t& out) {
-  if (is_null(value)) return true;
-  return !value.get_int64().get(out) || misfit(field, "an integer");
+  return !value.get_int64().get(out) || is_null(value) || misfit(field, "an integer");
 }
 
 bool JsonWalk::misfit(const char* field, const char* wanted) {

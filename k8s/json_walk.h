@@ -90,17 +90,15 @@ bool JsonWalk::document(const PaddedText& text, Visit visit) {
 
 template <class Visit>
 bool JsonWalk::object(Value value, const char* field, Visit visit) {
-  if (is_null(value)) return true;
   simdjson::ondemand::object object;
-  if (value.get_object().get(object)) return misfit(field, "an object");
+  if (value.get_object().get(object)) return is_null(value) || misfit(field, "an object");
   return each_field(object, visit);
 }
 
 template <class Visit>
 bool JsonWalk::array(Value value, const char* field, Visit visit) {
-  if (is_null(value)) return true;
   simdjson::ondemand::array array;
-  if (value.get_array().get(array)) return misfit(field, "an array");
+  if (value.get_array().get(array)) return is_null(value) || misfit(field, "an array");
   for (auto result : array) {
     Value element;
     if (const auto code = std::move(result).get(element)) return broken(code);
@@ -111,9 +109,8 @@ bool JsonWalk::array(Value value, const char* field, Visit visit) {
 
 template <class Visit>
 bool JsonWalk::strings(Value value, const char* field, Visit visit) {
-  if (is_null(value)) return true;
   simdjson::ondemand::object object;
-  if (value.get_object().get(object)) return misfit(field, "an object");
+  if (value.get_object().get(object)) return is_null(value) || misfit(field, "an object");
   for (auto result : object) {
     std::string_view key;
     std::string_view text;

@@ -255,7 +255,7 @@ void EndpointSlices::on_list_begin() {
 }
 
 net::Status EndpointSlices::on_list_item(const k8s::PaddedText& item) {
-  const net::Result<k8s::SliceView> slice = k8s::parse_slice(item, identity_);
+  const net::Result<k8s::SliceView> slice = parser_.parse(item, identity_);
   if (!slice.ok()) return slice.error();
   if (Service* service = owner(slice.value())) {
     service->incoming[slice.value().name] = facts(slice.value(), *service);
@@ -275,7 +275,7 @@ void EndpointSlices::on_list_end() {
 }
 
 net::Status EndpointSlices::on_change(k8s::WatchVerb verb, const k8s::PaddedText& object) {
-  const net::Result<k8s::SliceView> parsed = k8s::parse_slice(object, identity_);
+  const net::Result<k8s::SliceView> parsed = parser_.parse(object, identity_);
   if (!parsed.ok()) return parsed.error();
   const k8s::SliceView& slice = parsed.value();
   Service* service = owner(slice);

@@ -106,6 +106,7 @@ class EndpointSlices final : private k8s::ReflectorSink {
 
   std::optional<k8s::PodView> pod_;
   k8s::PodIdentity identity_;
+  k8s::SliceParser parser_;
   std::map<std::string, Service> services_;
   bool holding_ = false;
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -19,17 +18,20 @@ std::size_t allocations = 0;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined, or GCC takes our malloc and free for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* const memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   ++allocations;
   return std::malloc(size);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+  std::free(memory);
+}
 
 namespace {
 
@@ -43,9 +45,8 @@ using lastcall::k8s::SliceView;
 constexpr std::size_t kChunk = std::size_t{16} * 1024;
 
 std::string uid_of(std::size_t endpoint) {
-  char uid[37];
-  std::snprintf(uid, sizeof uid, "%08zx-0c1f-4b57-9d3e-5a7d0e6b1c42", endpoint);
-  return uid;
+  const std::string digits = std::to_string(endpoint);
+  return std::string(8 - digits.size(), '0') + digits + "-0c1f-4b57-9d3e-5a7d0e6b1c42";
 }
 
 PodIdentity identity() {

@@ -352,6 +352,14 @@ TEST(Drain, AnUnknownHookMayLeave) {
   EXPECT_EQ(stop.outcome().hooks_waiting, 1U);
 }
 
+// A kubelet that calls again may have been given another deadline.
+TEST(Drain, AHookThatArrivesWhileHoldingHasThePodReadAgain) {
+  Stop stop = holding({"a"});
+  const std::size_t before = stop.count<AskPod>();
+  stop.at(1s).network_hook(2);
+  EXPECT_EQ(stop.count<AskPod>(), before + 1);
+}
+
 TEST(Drain, AHookThatArrivesWhileDrainingIsAnsweredAtTheRelease) {
   Stop stop = draining();
   stop.network_hook(2).at(12s).connections(0);
@@ -1019,6 +1027,19 @@ TEST(Drain, TheDeadlineNeverMovesLater) {
   EXPECT_EQ(stop.deadline(), After(60s));
 }
 
+TEST(Drain, ALaterDeadlineInALaterReadingIsNotBelieved) {
+  Stop stop;
+  stop.known("a").tell(GraceLearnt{60s}).deadline_seen(30s).at(5s).deadline_seen(50s);
+  EXPECT_EQ(stop.deadline(), After(30s));
+}
+
+TEST(Drain, ADeadlineOnceSeenIsKept) {
+  Stop stop;
+  stop.known("a").tell(GraceLearnt{60s}).deadline_seen(30s).at(5s);
+  stop.tell(PodSeen{PodState::kDeleted, Instant{}, nullopt, nullopt});
+  EXPECT_EQ(stop.deadline(), After(30s));
+}
+
 TEST(Drain, ADeadlineThatMovedBelowTheReserveEndsTheHoldAtOnce) {
   Stop stop = holding({"a"});
   stop.at(30s).deadline_seen(35s, 35s);
@@ -1055,11 +1076,11 @@ TEST(Drain, AnUnknownDeadlineCountsFromTheFirstHook) {
   EXPECT_EQ(stop.deadline(), After(24s));
 }
 
-TEST(Drain, WithoutAnyKnownGracePeriodItIsTheBlindTime) {
+TEST(Drain, WithoutAnyKnownGracePeriodItHoldsForTheBlindTimeAndKeepsAReserveAfterIt) {
   Stop stop(policy([](Policy& p) { p.blind.value = 15s; }));
   stop.known("a").tell(DrainOrdered{});
-  EXPECT_EQ(stop.deadline(), After(15s));
-  EXPECT_EQ(stop.limit(), After(10s));
+  EXPECT_EQ(stop.limit(), After(15s));
+  EXPECT_EQ(stop.deadline(), After(20s));
 }
 
 TEST(Drain, TheGracePeriodOfTheDeletionReplacesTheOneLearntAtStart) {
@@ -1194,10 +1215,9 @@ TEST(Drain, AConsumerThatComesBackWhileDrainingChangesNothing) {
 // ---- After the release --------------------------------------------------------------------------
 
 TEST(Drain, NothingFollowsTheReleaseButAnswers) {
-  Policy silent = with_proxy();
-  Stop stop = holding({"a"}, silent);
+  Stop stop = holding({"a"}, with_proxy());
   stop.at(3s).tell(ReleaseOrdered{});
-  std::size_t before = stop.count<AskPod>() + stop.count<PhaseEntered>();
+  const std::size_t before = stop.count<AskPod>() + stop.count<PhaseEntered>();
   stop.at(4s).network_hook(2).local_hook(3).living().evicted().deleted(60s);
   stop.tell(DrainOrdered{}).tell(ReleaseOrdered{}).routable("a").withdrawn("a").known("b");
   stop.dropped("b").traffic(9).connections(9).connections(0).tell(HookLeft{1}).at(2h);

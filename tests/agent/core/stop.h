@@ -62,7 +62,7 @@ struct Answered {
 
 class Stop {
  public:
-  explicit Stop(Policy policy = {}) : drain_(std::move(policy)) {}
+  explicit Stop(const Policy& policy = {}) : drain_(policy) {}
 
   // Moves the time on to `since_start`, waking the Drain whenever it asked to be woken.
   // Requires: `since_start` is not before now.
