@@ -168,6 +168,7 @@ constexpr std::array kKeys{
 
 std::vector<std::string_view> key_names() {
   std::vector<std::string_view> names;
+  names.reserve(kKeys.size());
   for (const Key& key : kKeys) names.push_back(key.name);
   return names;
 }
@@ -222,6 +223,7 @@ std::optional<ConfigError> apply_file(std::string_view yaml, std::string_view fi
 
 std::optional<ConfigError> refuse_unknown_variables(const Environment& environment) {
   std::vector<std::string> known;
+  known.reserve(kKeys.size());
   for (const Key& key : kKeys) known.push_back(variable_of(key.name));
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   for (auto it = environment.lower_bound(kVariablePrefix);
@@ -367,6 +369,7 @@ std::variant<Settings, ConfigError> load_file(const std::string& path,
 
 std::vector<KeyDoc> reference() {
   std::vector<KeyDoc> docs;
+  docs.reserve(kKeys.size());
   for (const Key& key : kKeys) {
     docs.push_back(
         {key.name, variable_of(key.name), key.form,

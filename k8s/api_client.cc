@@ -110,9 +110,7 @@ bool is_json(const net::Headers& headers) {
   const std::string* const type = headers.find("Content-Type");
   if (type == nullptr) return false;
   const std::string_view essence = std::string_view(*type).substr(0, type->find_first_of("; "));
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  };
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   return std::equal(essence.begin(), essence.end(), kJson.begin(), kJson.end(), same);
 }
 
@@ -126,9 +124,8 @@ std::optional<net::WallTime> date_of(const net::Headers& headers) {
 net::Error error_from_answer(int status, const net::Headers& headers, std::string_view body) {
   net::Error error{code_of(status), "HTTP " + std::to_string(status), std::nullopt};
   const std::optional<ApiStatus> api_status = parse_status(body);
-  const std::string message =
-      api_status ? printable(api_status->message, kStatusMessageBytesMax)
-                 : printable(first_line(body), kPlainMessageBytesMax);
+  const std::string message = api_status ? printable(api_status->message, kStatusMessageBytesMax)
+                                         : printable(first_line(body), kPlainMessageBytesMax);
   if (!message.empty()) error.message += ": " + message;
   if (error.code == net::ErrorCode::kRetry) {
     error.retry_after = retry_after(headers, api_status ? api_status->retry_after_seconds : 0);

@@ -23,9 +23,9 @@ namespace lastcall::k8s {
 // One request as metrics see it. Reported once per request sent, when its answer has ended or
 // failed (a 401 and the request sent again are two), and never for one that is cancelled.
 struct RequestReport {
-  std::string_view verb;      // get, list, watch, create
-  std::string_view resource;  // pods, services, endpointslices
-  int status = 0;             // HTTP status; 0 when there was no answer
+  std::string_view verb;       // get, list, watch, create
+  std::string_view resource;   // pods, services, endpointslices
+  int status = 0;              // HTTP status; 0 when there was no answer
   net::Duration first_byte{};  // from the start to the head of the answer
 };
 
@@ -74,9 +74,9 @@ class ApiClient {
   // `loop` and `http` must outlive the client, the client its calls.
   ApiClient(net::Loop& loop, net::HttpClient& http, Cluster cluster);
 
-  // Sends one request and streams the answer, with no callback from inside. A 401 makes the token be read again and the
-  // request be sent once more; any other failure is reported as it is: retrying is the
-  // caller's business. A 2xx answer whose Content-Type is not JSON is kInvalid.
+  // Sends one request and streams the answer, with no callback from inside. A 401 makes the token
+  // be read again and the request be sent once more; any other failure is reported as it is:
+  // retrying is the caller's business. A 2xx answer whose Content-Type is not JSON is kInvalid.
   [[nodiscard]] std::unique_ptr<ApiCall> stream(ApiRequest request, ApiHandler& handler);
 
   // As stream(), with the body collected; over `body_bytes_max` it is kInvalid. `done` is

@@ -5,12 +5,12 @@
 // each field once, in any order.
 #pragma once
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include <simdjson.h>
 
 #include "k8s/padded_text.h"
 #include "net/result.h"

@@ -12,7 +12,6 @@ namespace lastcall::k8s {
 [[nodiscard]] std::string list_path(const ListRequest& request, std::string_view continue_token);
 
 // All changes after `resource_version`, with bookmarks.
-[[nodiscard]] std::string watch_path(const ListRequest& request,
-                                     std::string_view resource_version);
+[[nodiscard]] std::string watch_path(const ListRequest& request, std::string_view resource_version);
 
 }  // namespace lastcall::k8s

@@ -15,7 +15,7 @@ struct ListRequest {
   std::string_view resource;   // "endpointslices"
   std::string label_selector;  // not yet percent-encoded; empty: none
   std::string field_selector;
-  std::string kind;            // "EndpointSliceList": anything else is kInvalid
+  std::string kind;  // "EndpointSliceList": anything else is kInvalid
   int page_limit = 500;
 };
 

@@ -1,8 +1,8 @@
 #include "k8s/padded_text.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
+
+#include <simdjson.h>
 
 namespace lastcall::k8s {
 

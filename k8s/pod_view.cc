@@ -16,9 +16,9 @@ using Value = JsonWalk::Value;
 class PodReader {
  public:
   net::Result<PodView> read(const PaddedText& json) {
-    const bool fits =
-        walk_.document(json, [this](Key key, Value value) { return top_field(key, value); }) &&
-        is_pod();
+    const bool fits = walk_.document(json, [this](Key key, Value value) {
+      return top_field(key, value);
+    }) && is_pod();
     if (!fits) return walk_.error("Pod");
     if (view_.addresses.empty() && !pod_ip_.empty()) view_.addresses.emplace_back(pod_ip_);
     return std::move(view_);

@@ -26,13 +26,13 @@ struct PodView {
   std::vector<std::string> addresses;  // status.podIPs, else status.podIP
   std::string node_name;
   bool host_network = false;
-  std::vector<std::uint16_t> ports;  // container ports of all containers, once each
+  std::vector<std::uint16_t> ports;       // container ports of all containers, once each
   std::chrono::seconds grace_period{30};  // spec.terminationGracePeriodSeconds
   // The deadline itself (request time + grace), in the API server's clock, to the second.
   std::optional<net::WallTime> deletion_timestamp;
   std::optional<std::chrono::seconds> deletion_grace_period;
-  std::string phase;              // status.phase
-  std::string reason;             // status.reason: "Evicted", "Terminated", "NodeShutdown" ..
+  std::string phase;               // status.phase
+  std::string reason;              // status.reason: "Evicted", "Terminated", "NodeShutdown" ..
   bool disruption_target = false;  // a status condition DisruptionTarget=True
 };
 

@@ -14,9 +14,9 @@ using Value = JsonWalk::Value;
 class ServiceReader {
  public:
   net::Result<ServiceView> read(const PaddedText& json) {
-    const bool fits =
-        walk_.document(json, [this](Key key, Value value) { return top_field(key, value); }) &&
-        is_service();
+    const bool fits = walk_.document(json, [this](Key key, Value value) {
+      return top_field(key, value);
+    }) && is_service();
     if (!fits) return walk_.error("Service");
     return std::move(view_);
   }

@@ -57,8 +57,7 @@ class SliceReader {
   bool metadata_field(Key key, Value value) {
     if (key == "name") return read_string(value, "metadata.name", view_.name);
     if (key == "labels") {
-      return walk_.object(value, "metadata.labels",
-                          [this](Key k, Value v) { return label(k, v); });
+      return walk_.object(value, "metadata.labels", [this](Key k, Value v) { return label(k, v); });
     }
     return true;
   }

@@ -38,9 +38,9 @@ struct SliceView {
   std::string service;     // label kubernetes.io/service-name; empty when there is none
   std::string managed_by;  // label endpointslice.kubernetes.io/managed-by
   AddressType address_type = AddressType::kIpv4;
-  std::vector<std::string> port_names;  // "" for an unnamed port
-  std::vector<OwnEndpoint> own;         // usually none or one
-  std::uint32_t ready_others = 0;       // entries of other pods with ready=true
+  std::vector<std::string> port_names;     // "" for an unnamed port
+  std::vector<OwnEndpoint> own;            // usually none or one
+  std::uint32_t ready_others = 0;          // entries of other pods with ready=true
   std::uint32_t ready_others_on_node = 0;  // those of them with our nodeName
 };
 

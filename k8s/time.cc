@@ -69,8 +69,7 @@ std::optional<net::WallTime> to_time(int year, int month, int day, int hour, int
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   // A leap second is written as 60.
-  if (year < kYearMin || year > kYearMax || !date.ok() || hour > 23 || minute > 59 ||
-      second > 60) {
+  if (year < kYearMin || year > kYearMax || !date.ok() || hour > 23 || minute > 59 || second > 60) {
     return std::nullopt;
   }
   return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +

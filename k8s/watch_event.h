@@ -1,10 +1,10 @@
 // One frame of a WATCH. Internal to k8s/.
 #pragma once
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <string_view>
+
+#include <simdjson.h>
 
 #include "k8s/padded_text.h"
 #include "net/result.h"

@@ -58,7 +58,7 @@ Result<std::string> peer_of(const std::string& url_text) {
   if (parsed != CURLUE_OK) return unusable;
   const std::string scheme = url_part(url, CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") return unusable;
-  return url_part(url, CURLUPART_HOST) + ":" + url_part(url, CURLUPART_PORT);
+  return url_part(url, CURLUPART_HOST).append(":").append(url_part(url, CURLUPART_PORT));
 }
 
 bool has_line_break(std::string_view text) {
@@ -225,6 +225,8 @@ void CurlClient::Impl::Transfer::configure() {
   curl_easy_setopt(easy, CURLOPT_PROXY, "");
   curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  // Else giving up on a name lookup waits for the thread that asks, and the loop with it.
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(request_.limits.connect.count()));
@@ -382,7 +384,7 @@ CURLM* make_multi() {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   CURLM* const multi = initialized == CURLE_OK ? curl_multi_init() : nullptr;
   if (multi == nullptr) {
-    std::fputs("cannot initialize curl\n", stderr);
+    (void)std::fputs("cannot initialize curl\n", stderr);
     std::abort();
   }
   return multi;

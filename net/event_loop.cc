@@ -1,5 +1,6 @@
 #include "net/event_loop.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +22,7 @@ using EventPtr = std::unique_ptr<event, EventFree>;
 // libevent's warnings tell of what peers do, which its callers hear about anyway; its errors
 // come right before it gives up.
 void on_libevent_log(int severity, const char* message) {
-  if (severity == EVENT_LOG_ERR) std::fprintf(stderr, "libevent: %s\n", message);
+  if (severity == EVENT_LOG_ERR) (void)std::fprintf(stderr, "libevent: %s\n", message);
 }
 
 void on_libevent_fatal(int /*error*/) { std::abort(); }
@@ -35,7 +36,7 @@ event_base* make_base() {
   event_base* const base = event_base_new_with_config(config);
   event_config_free(config);
   if (base == nullptr) {
-    std::fputs("cannot create an event loop\n", stderr);
+    (void)std::fputs("cannot create an event loop\n", stderr);
     std::abort();
   }
   return base;

@@ -14,7 +14,8 @@ namespace lastcall::net {
 
 class EventLoop final : public Loop {
  public:
-  // Aborts when the kernel refuses an epoll instance: nothing can work then.
+  // Aborts when the kernel refuses an epoll instance: nothing can work then. Has the process
+  // ignore SIGPIPE; a program it starts inherits that unless told otherwise.
   EventLoop();
   ~EventLoop() override;
   EventLoop(const EventLoop&) = delete;

@@ -39,8 +39,9 @@ using BufferPtr = std::unique_ptr<evbuffer, BufferFree>;
 // Keeps the memory of a bufferevent that evhttp owns.
 using BevRef = std::unique_ptr<bufferevent, Decref>;
 
-timeval to_timeval(std::chrono::seconds duration) {
-  return {.tv_sec = duration.count(), .tv_usec = 0};
+timeval to_timeval(std::chrono::milliseconds duration) {
+  const auto s = std::chrono::floor<std::chrono::seconds>(duration);
+  return {.tv_sec = s.count(), .tv_usec = std::chrono::microseconds(duration - s).count()};
 }
 
 std::string method_of(evhttp_request* request) {

@@ -67,9 +67,11 @@ class HttpHandler {
   virtual void on_head(const HttpResponseHead& head) = 0;
   // `chunk` is valid during the call only.
   virtual void on_body(std::string_view chunk) = 0;
-  // Done: the body is complete as HTTP frames it. Otherwise kRetry for whatever the network
-  // did (refused, reset, timed out, cut short), kInvalid for an answer over a bound or not
-  // HTTP, kFatal for a URL or a CA file that cannot be used.
+  // Done: the body is complete as HTTP frames it, whatever the status. Otherwise kRetry for
+  // whatever the network did (refused, reset, timed out, cut short, broken chunks) and for a
+  // certificate that is not trusted (authorities rotate), kInvalid for a head over its bound or
+  // not HTTP, kFatal for a URL, a header or a CA file that cannot be used. The message begins
+  // with "host:port: " and holds nothing of the request's headers or query.
   virtual void on_end(const Status& outcome) = 0;
 };
 

@@ -34,6 +34,7 @@ class Responder {
   // Sends the answer; at most once. Nothing happens when the peer has gone.
   virtual void respond(const ServerResponse& response) = 0;
   // Called once when the peer goes before the answer; the Responder may be destroyed in it.
+  // To be set from within the handler. A peer that only closes its sending side has gone too.
   virtual void on_gone(std::function<void()> callback) = 0;
 };
 

@@ -2,9 +2,9 @@
 // it runs on and nothing that throws, so it works in an empty image and starts at once.
 //
 // Exit codes: see kHelp in options.cc.
+#include <csignal>
 #include <cstdlib>
 
-#include <signal.h>
 #include <unistd.h>
 
 #include "agent/hook/install.h"

@@ -1,13 +1,13 @@
 // How fast slices are read (DESIGN.md section 8): at least 1 GB/s on one core of a desktop CPU,
 // no allocation per endpoint.
-#include <benchmark/benchmark.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <string_view>
+
+#include <benchmark/benchmark.h>
 
 #include "k8s/list_splitter.h"
 #include "k8s/slice_view.h"
@@ -90,9 +90,8 @@ std::string slice_json(std::size_t endpoints) {
 }
 
 std::string list_json(std::size_t slices) {
-  std::string text =
-      R"({"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1",)"
-      R"("metadata":{"resourceVersion":"81234999"},"items":[)";
+  std::string text = R"({"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1",)"
+                     R"("metadata":{"resourceVersion":"81234999"},"items":[)";
   for (std::size_t i = 0; i < slices; ++i) text += (i == 0 ? "" : ",") + slice_json(100);
   return text + "]}\n";
 }

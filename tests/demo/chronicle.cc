@@ -25,10 +25,7 @@ bool lists(const std::vector<std::string>& addresses, const PodLife& pod) {
 
 Chronicle::Chronicle(net::Loop& loop, fakes::KubeStore& store, Recording& recording,
                      std::ostream& out)
-    : loop_(loop),
-      recording_(recording),
-      out_(out),
-      pulse_(loop.make_timer([this] { tell(""); })) {
+    : loop_(loop), recording_(recording), out_(out), pulse_(loop.make_timer([this] { tell(""); })) {
   store.on_change([this](const fakes::Change& change) {
     if (std::holds_alternative<fakes::Pod>(change.object->spec())) on_pod(change);
   });
@@ -89,16 +86,14 @@ void Chronicle::balancer_does(const std::vector<std::string>& addresses) {
 }
 
 void Chronicle::tell_after_delete(const PodLife& pod, const std::string& what) {
-  tell(pod.name + " " + what + ", " + in_seconds(loop_.now() - *pod.deleted) +
-       " after its DELETE");
+  tell(pod.name + " " + what + ", " + in_seconds(loop_.now() - *pod.deleted) + " after its DELETE");
 }
 
 void Chronicle::tell(const std::string& what) {
   if (!begun_) return;
   out_ << std::setw(10) << in_seconds(loop_.now() - recording_.rollout_began) << "  "
        << std::setw(58) << std::left << what << std::right << std::setw(5)
-       << recording_.samples.size() << " requests, " << recording_.failed << " failed"
-       << std::endl;
+       << recording_.samples.size() << " requests, " << recording_.failed << " failed" << std::endl;
   pulse_->arm(loop_.now() + kPulse);
 }
 

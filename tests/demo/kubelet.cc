@@ -28,11 +28,10 @@ void Kubelet::start(const fakes::Pod& pod) {
                .strategy = config_.strategy,
                .start_time = config_.scene.start_time,
                .seed = config_.scene.seed + runners_.size()};
-  PodRunner::Events events{
-      .on_ready = [this, name = pod.name] { api_.set_ready(name, true); },
-      .on_stopped = [this, name = pod.name] { events_.on_stopped(name); },
-      .on_finished = [this, name = pod.name] { api_.finish_pod(name); },
-      .on_trouble = events_.on_trouble};
+  PodRunner::Events events{.on_ready = [this, name = pod.name] { api_.set_ready(name, true); },
+                           .on_stopped = [this, name = pod.name] { events_.on_stopped(name); },
+                           .on_finished = [this, name = pod.name] { api_.finish_pod(name); },
+                           .on_trouble = events_.on_trouble};
   runners_.emplace(pod.name,
                    std::make_unique<PodRunner>(stage_, std::move(plan), std::move(events)));
 }

@@ -114,8 +114,7 @@ void Load::send_due() {
 void Load::send() {
   const auto host = config_.choose();
   if (!host || under_way_.size() >= kUnderWayMax) return record(loop_.now(), false);
-  const auto place =
-      under_way_.insert(under_way_.end(), std::make_unique<Request>(*this));
+  const auto place = under_way_.insert(under_way_.end(), std::make_unique<Request>(*this));
   (*place)->start(place, *host);
 }
 

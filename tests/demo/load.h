@@ -23,7 +23,7 @@ class Load {
     int rate = 0;  // per second
     std::uint16_t port = 0;
     std::function<std::optional<std::string>()> choose;  // an IPv4 address
-    std::function<void()> on_idle;                        // stopped, and every answer is in
+    std::function<void()> on_idle;                       // stopped, and every answer is in
   };
 
   // Adds its samples to `recording`, at the end of each request. Both must outlive it.

@@ -1,7 +1,6 @@
 #include "tests/demo/options.h"
 
 #include <CLI/CLI.hpp>
-
 #include <charconv>
 #include <optional>
 

@@ -40,24 +40,24 @@ void PodRunner::start_application() {
                     std::to_string(plan_.start_time.count()), "--seed", std::to_string(plan_.seed)},
       .environment = {},
       .log = log_path(stage_.directory, "app", plan_.name)};
-  application_ = stage_.processes.start(program, [this] { on_application_exit(); });
+  application_ = stage_.processes.start(program, [this](int) { on_application_exit(); });
   probe(application_probe_, stage_.pod_port, "/");
 }
 
 void PodRunner::start_agent() {
   const std::string port = std::to_string(stage_.agent_port);
-  const Program program{.arguments = {stage_.binaries.agent, "agent"},
-                        .environment = {"LASTCALL_POD_NAME=" + plan_.name,
-                                        "LASTCALL_POD_NAMESPACE=" + plan_.namespace_name,
-                                        "LASTCALL_POD_UID=" + plan_.uid,
-                                        "LASTCALL_POD_IPS=" + plan_.address,
-                                        "LASTCALL_POD_NODE=" + plan_.node,
-                                        "LASTCALL_KUBERNETES_SERVER=" + plan_.api_url,
-                                        "LASTCALL_KUBERNETES_TOKEN_FILE=" + plan_.token_file,
-                                        "LASTCALL_LISTEN_POD=" + plan_.address + ":" + port,
-                                        "LASTCALL_LISTEN_LOCAL=" + agent_socket()},
-                        .log = agent_log_path(stage_.directory, plan_.name)};
-  agent_ = stage_.processes.start(program, [this] { on_agent_exit(); });
+  const Program program{
+      .arguments = {stage_.binaries.agent, "agent"},
+      .environment = {"LASTCALL_POD_NAME=" + plan_.name,
+                      "LASTCALL_POD_NAMESPACE=" + plan_.namespace_name,
+                      "LASTCALL_POD_UID=" + plan_.uid, "LASTCALL_POD_IPS=" + plan_.address,
+                      "LASTCALL_POD_NODE=" + plan_.node,
+                      "LASTCALL_KUBERNETES_SERVER=" + plan_.api_url,
+                      "LASTCALL_KUBERNETES_TOKEN_FILE=" + plan_.token_file,
+                      "LASTCALL_LISTEN_POD=" + plan_.address + ":" + port,
+                      "LASTCALL_LISTEN_LOCAL=" + agent_socket()},
+      .log = agent_log_path(stage_.directory, plan_.name)};
+  agent_ = stage_.processes.start(program, [this](int) { on_agent_exit(); });
   probe(agent_probe_, stage_.agent_port, "/readyz");
 }
 
@@ -94,7 +94,7 @@ void PodRunner::start_pre_stop() {
           {.arguments = {stage_.binaries.hook, "wait", "--agent", agent_socket()},
            .environment = {},
            .log = log_path(stage_.directory, "hook", plan_.name)},
-          [this] { end_pre_stop(); });
+          [this](int) { end_pre_stop(); });
   }
 }
 

@@ -14,6 +14,7 @@ namespace lastcall::demo {
 namespace {
 
 constexpr int kCannotExecute = 127;
+constexpr int kSignalled = 128;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -36,6 +37,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   _exit(kCannotExecute);
 }
 
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 }  // namespace
 
 Process::~Process() {
@@ -53,7 +58,7 @@ Processes::Processes(net::EventLoop& loop) {
   loop.on_signal(SIGCHLD, [this] { reap(); });
 }
 
-std::unique_ptr<Process> Processes::start(const Program& program, std::function<void()> on_exit) {
+std::unique_ptr<Process> Processes::start(const Program& program, ExitCallback on_exit) {
   const auto arguments = pointers(program.arguments);
   const auto environment = pointers(program.environment);
   const pid_t parent = getpid();
@@ -83,11 +88,12 @@ void Processes::reap() {
     const auto found = running_.find(pid);
     if (found == running_.end()) continue;
     Process& process = *found->second;
-    waitpid(pid, nullptr, 0);
+    int status = 0;
+    waitpid(pid, &status, 0);
     process.pid_ = -1;
     running_.erase(found);
     const auto on_exit = std::move(process.on_exit_);
-    on_exit();
+    on_exit(exit_code_of(status));
   }
 }
 

@@ -19,6 +19,9 @@ struct Program {
   std::string log;                       // path: takes stdout and stderr, appended
 };
 
+// `exit_code` as a shell has it: 128 and the signal's number when one ended it.
+using ExitCallback = std::function<void(int exit_code)>;
+
 class Processes;
 
 // One process. Destroying it kills it (SIGKILL) and waits for its end, without a callback.
@@ -33,12 +36,12 @@ class Process {
 
  private:
   friend class Processes;
-  Process(Processes& processes, pid_t pid, std::function<void()> on_exit)
+  Process(Processes& processes, pid_t pid, ExitCallback on_exit)
       : processes_(processes), pid_(pid), on_exit_(std::move(on_exit)) {}
 
   Processes& processes_;
   pid_t pid_;  // -1 once it has been waited for
-  std::function<void()> on_exit_;
+  ExitCallback on_exit_;
 };
 
 class Processes {
@@ -49,8 +52,7 @@ class Processes {
   // Calls `on_exit` from the loop when the process has gone by itself or by a signal, and not
   // when the Process was destroyed before; it may destroy any Process. A program that cannot
   // be started exits at once, with a line in its log. Should the demo die, the kernel kills it.
-  [[nodiscard]] std::unique_ptr<Process> start(const Program& program,
-                                               std::function<void()> on_exit);
+  [[nodiscard]] std::unique_ptr<Process> start(const Program& program, ExitCallback on_exit);
 
  private:
   friend class Process;

@@ -19,21 +19,21 @@ struct Sample {
 
 // The moments of a pod's life; those that never came are not set.
 struct PodLife {
-  std::string name;
-  std::string address;
+  std::string name{};
+  std::string address{};
   bool old = false;  // to be replaced
-  std::optional<net::Instant> created;
-  std::optional<net::Instant> ready;
-  std::optional<net::Instant> routed;           // the balancer may choose it
-  std::optional<net::Instant> deleted;          // the DELETE
-  std::optional<net::Instant> slice_withdrawn;  // its EndpointSlice says so
-  std::optional<net::Instant> unrouted;         // the balancer does not choose it any more
-  std::optional<net::Instant> stopped;          // the application's process has gone
-  std::optional<net::Instant> gone;             // the Pod object has gone
+  std::optional<net::Instant> created{};
+  std::optional<net::Instant> ready{};
+  std::optional<net::Instant> routed{};           // the balancer may choose it
+  std::optional<net::Instant> deleted{};          // the DELETE
+  std::optional<net::Instant> slice_withdrawn{};  // its EndpointSlice says so
+  std::optional<net::Instant> unrouted{};         // the balancer does not choose it any more
+  std::optional<net::Instant> stopped{};          // the application's process has gone
+  std::optional<net::Instant> gone{};             // the Pod object has gone
 
   // As its agent's log tells; empty without one.
-  std::optional<net::Instant> agent_released;
-  std::string agent_hold_end;  // "all-gone"
+  std::optional<net::Instant> agent_released{};
+  std::string agent_hold_end{};  // "all-gone"
 };
 
 struct Recording {

@@ -20,9 +20,10 @@ class Replica {
     auto server = net::EvhttpServer::listen(loop_, address, {});
     if (!server.ok()) return server.error();
     server_ = std::move(server).value();
-    server_->on_request([this](const net::ServerRequest&, std::unique_ptr<net::Responder> responder) {
-      work_on(std::move(responder));
-    });
+    server_->on_request(
+        [this](const net::ServerRequest&, std::unique_ptr<net::Responder> responder) {
+          work_on(std::move(responder));
+        });
     return net::Done{};
   }
 

@@ -30,10 +30,10 @@ struct Strategy {
 
 struct Scene {
   int replicas = 3;
-  int rate = 200;                  // requests per second, each on a new connection
-  milliseconds slice_lag{4000};    // from a change of a pod to its EndpointSlice
+  int rate = 200;                   // requests per second, each on a new connection
+  milliseconds slice_lag{4000};     // from a change of a pod to its EndpointSlice
   milliseconds balancer_lag{1200};  // from there to the balancer's choice
-  milliseconds start_time{750};    // from a pod's creation to its first answer
+  milliseconds start_time{750};     // from a pod's creation to its first answer
   std::uint64_t seed = 1;
 };
 

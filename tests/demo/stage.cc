@@ -27,7 +27,8 @@ net::Result<std::string> find_program(const fs::path& directory, const char* nam
     if (fs::is_regular_file(path, ignored)) return fs::absolute(path).string();
   }
   return net::Error{net::ErrorCode::kFatal,
-                    std::string(name) + " is not in " + directory.string() + " (--bin-dir)", {}};
+                    std::string(name) + " is not in " + directory.string() + " (--bin-dir)",
+                    {}};
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 namespace lastcall::demo {
 namespace {
 
-double in_seconds(net::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double in_seconds(net::Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 double to_the_millisecond(double value) { return std::round(value * 1000) / 1000; }
 

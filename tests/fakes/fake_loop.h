@@ -28,9 +28,7 @@ class FakeLoop final : public net::Loop {
   [[nodiscard]] std::unique_ptr<net::Timer> make_timer(std::function<void()> callback) override {
     return std::make_unique<FakeTimer>(*this, std::move(callback));
   }
-  [[nodiscard]] std::uint32_t random() override {
-    return static_cast<std::uint32_t>(random_());
-  }
+  [[nodiscard]] std::uint32_t random() override { return static_cast<std::uint32_t>(random_()); }
 
   // Fires what is due up to now + `duration`, each at its time, and ends there.
   void advance(net::Duration duration) {

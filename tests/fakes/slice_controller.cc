@@ -172,6 +172,17 @@ bool SliceController::is_moving(const std::string& service, const std::string& p
   });
 }
 
+std::vector<Endpoint> SliceController::in_transit(const std::string& service) const {
+  std::vector<Endpoint> all;
+  for (const auto& move : moves_) {
+    if (move->service != service) continue;
+    for (const auto& slice : move->waiting) {
+      all.insert(all.end(), slice.endpoints.begin(), slice.endpoints.end());
+    }
+  }
+  return all;
+}
+
 void SliceController::duplicate_endpoint(const std::string& service, const std::string& pod) {
   for (auto slice : slices_of(service)) {
     if (!holds(slice, pod)) continue;

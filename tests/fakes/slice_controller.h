@@ -34,8 +34,8 @@ class SliceController {
   // Takes a pod's endpoints out of their slices now, and puts them into a new slice after
   // `gap`: what a rebalancing looks like from outside.
   void move_endpoint(const std::string& service, const std::string& pod, net::Duration gap);
-  // Whether such a move is under way.
-  [[nodiscard]] bool is_moving(const std::string& service, const std::string& pod) const;
+  // What has been taken out by such moves and not been put back yet.
+  [[nodiscard]] std::vector<Endpoint> in_transit(const std::string& service) const;
   // Lists a pod's endpoints in a second slice too, which happens for a while.
   void duplicate_endpoint(const std::string& service, const std::string& pod);
 
@@ -58,6 +58,7 @@ class SliceController {
   void place(const Service& service, const std::vector<Endpoint>& desired);
   void finish_move(const Move& move);
 
+  [[nodiscard]] bool is_moving(const std::string& service, const std::string& pod) const;
   [[nodiscard]] std::vector<Endpoint> desired(const Service& service) const;
   [[nodiscard]] std::vector<Slice> slices_of(const std::string& service) const;
   [[nodiscard]] std::string make_name(const std::string& service);

@@ -1,13 +1,13 @@
 #include "k8s/api_client.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/fakes/fake_loop.h"
 #include "tests/fakes/scripted_http.h"
@@ -56,8 +56,8 @@ class ApiClientTest : public testing::Test {
   ~ApiClientTest() override { std::remove(token_file_.c_str()); }
 
   void reconnect(const std::string& token_file) {
-    client_ = std::make_unique<ApiClient>(
-        loop_, http_, Cluster{"https://10.96.0.1:443", token_file, "/ca.crt"});
+    client_ = std::make_unique<ApiClient>(loop_, http_,
+                                          Cluster{"https://10.96.0.1:443", token_file, "/ca.crt"});
     client_->on_report([this](const RequestReport& report) { reports_.push_back(report); });
   }
   void write_token(const std::string& token) { std::ofstream(token_file_) << token << "\n"; }
@@ -89,8 +89,9 @@ class ApiClientTest : public testing::Test {
   }
 
   const std::string token_file_ =
-      testing::TempDir() + "lastcall_token_" + std::to_string(::testing::UnitTest::GetInstance()
-          ->random_seed()) + testing::UnitTest::GetInstance()->current_test_info()->name();
+      testing::TempDir() + "lastcall_token_" +
+      std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+      testing::UnitTest::GetInstance()->current_test_info()->name();
   FakeLoop loop_;
   ScriptedHttp http_{loop_};
   std::unique_ptr<ApiClient> client_;
@@ -134,8 +135,8 @@ TEST_F(ApiClientTest, StreamsAnAnswer) {
   loop_.advance(7ms);
   http_.last().head(200);
   EXPECT_TRUE(heard_.started);
-  EXPECT_EQ(heard_.date, net::WallTime(std::chrono::sys_days(std::chrono::year(2026) / 1 / 2)) +
-                             3h + 4min + 5s);
+  EXPECT_EQ(heard_.date,
+            net::WallTime(std::chrono::sys_days(std::chrono::year(2026) / 1 / 2)) + 3h + 4min + 5s);
   http_.last().body("{\"a\"");
   http_.last().body(":1}");
   EXPECT_EQ(heard_.body, "{\"a\":1}");
@@ -297,8 +298,8 @@ TEST_F(ApiClientTest, ASuccessThatIsNotJsonIsInvalid) {
   for (const char* type : {"text/html", "", "application/jsonp", "application/vnd.kubernetes"}) {
     EXPECT_EQ(error_for(200, "<html>", {}, type).code, net::ErrorCode::kInvalid) << type;
   }
-  for (const char* type : {"application/json", "Application/JSON; charset=utf-8",
-                           "application/json;stream=watch"}) {
+  for (const char* type :
+       {"application/json", "Application/JSON; charset=utf-8", "application/json;stream=watch"}) {
     heard_ = Heard();
     ask();
     http_.last().answer(200, "{}", {}, type);

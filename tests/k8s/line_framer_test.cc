@@ -1,9 +1,9 @@
 #include "k8s/line_framer.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace lastcall::k8s {
 namespace {

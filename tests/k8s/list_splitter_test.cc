@@ -1,11 +1,11 @@
 #include "k8s/list_splitter.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace lastcall::k8s {
 namespace {
@@ -112,15 +112,36 @@ TEST(ListSplitter, EveryPrefixIsIncomplete) {
 }
 
 TEST(ListSplitter, RefusesWhatIsNoList) {
-  for (const char* text :
-       {"", "[]", "null", "{}", R"({"metadata":{}})", R"({"items":{}})", R"({"items":"x"})",
-        R"({"items":true})", R"({"items":[1]})", R"({"items":["a"]})", R"({"items":[[]]})",
-        R"({"items":[{},]})", R"({"items":[,{}]})", R"({"items":[{} {}]})", R"({"items":[]]})",
-        R"({"items":[]}x)", R"({"items":[]}{})", R"({"items":[],})", R"({"items":[],"items":[]})",
-        R"({items:[]})", R"({"items" []})", R"({"items":[],"a":})", R"({"items":[],"a":tru})",
-        R"({"items":[],"a":nulll})", R"({"items":[],"metadata":[]})",
-        R"({"items":[],"metadata":"x"})", R"({"items":[],"kind":{}})",
-        R"({"items":[],"kind":7})", "{\"items\":[],\"a\nb\":1}", "<html>"}) {
+  for (const char* text : {"",
+                           "[]",
+                           "null",
+                           "{}",
+                           R"({"metadata":{}})",
+                           R"({"items":{}})",
+                           R"({"items":"x"})",
+                           R"({"items":true})",
+                           R"({"items":[1]})",
+                           R"({"items":["a"]})",
+                           R"({"items":[[]]})",
+                           R"({"items":[{},]})",
+                           R"({"items":[,{}]})",
+                           R"({"items":[{} {}]})",
+                           R"({"items":[]]})",
+                           R"({"items":[]}x)",
+                           R"({"items":[]}{})",
+                           R"({"items":[],})",
+                           R"({"items":[],"items":[]})",
+                           R"({items:[]})",
+                           R"({"items" []})",
+                           R"({"items":[],"a":})",
+                           R"({"items":[],"a":tru})",
+                           R"({"items":[],"a":nulll})",
+                           R"({"items":[],"metadata":[]})",
+                           R"({"items":[],"metadata":"x"})",
+                           R"({"items":[],"kind":{}})",
+                           R"({"items":[],"kind":7})",
+                           "{\"items\":[],\"a\nb\":1}",
+                           "<html>"}) {
     EXPECT_FALSE(split(text).ok) << text;
   }
 }
@@ -214,9 +235,8 @@ TEST(ListSplitter, AFloodOfWhiteSpaceIsHarmless) {
 }
 
 TEST(ListSplitter, AGigabyteOfItemsNeedsTheMemoryOfOne) {
-  const std::string item =
-      R"({"metadata":{"name":"x"},"endpoints":[)" + repeat(R"({"addresses":["10.0.0.1"]},)", 1000) +
-      "{}]},";
+  const std::string item = R"({"metadata":{"name":"x"},"endpoints":[)" +
+                           repeat(R"({"addresses":["10.0.0.1"]},)", 1000) + "{}]},";
   std::size_t items = 0;
   std::size_t capacity_max = 0;
   ListSplitter splitter([&](const PaddedText& text) {

@@ -1,11 +1,11 @@
 #include "k8s/lister.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/fakes/fake_loop.h"
 #include "tests/fakes/scripted_http.h"
@@ -148,7 +148,8 @@ TEST_F(ListerTest, RefusesGarbageAtOnce) {
   list();
   http_.last().head(200);
   http_.last().body("[1,2");
-  expect_error(net::ErrorCode::kInvalid, "list endpointslices: not a list: no '{' where one must be");
+  expect_error(net::ErrorCode::kInvalid,
+               "list endpointslices: not a list: no '{' where one must be");
   EXPECT_TRUE(http_.last().cancelled());
 }
 

@@ -1,8 +1,8 @@
 #include "k8s/pod_view.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace lastcall::k8s {
 namespace {
@@ -87,9 +87,8 @@ TEST(PodView, PodIpServesWhereThereAreNoPodIps) {
 }
 
 TEST(PodView, ADisruptionConditionThatIsFalseIsNone) {
-  EXPECT_FALSE(
-      parse(pod("", "", R"("conditions":[{"type":"DisruptionTarget","status":"False"}])"))
-          .disruption_target);
+  EXPECT_FALSE(parse(pod("", "", R"("conditions":[{"type":"DisruptionTarget","status":"False"}])"))
+                   .disruption_target);
 }
 
 TEST(PodView, BoundsTheGracePeriod) {
@@ -107,8 +106,7 @@ TEST(PodView, NamesTheFieldOfTheWrongType) {
             "Pod: spec.terminationGracePeriodSeconds is not an integer");
   EXPECT_EQ(error_of(pod("", R"("containers":[{"ports":[{"containerPort":65536}]}])")),
             "Pod: spec.containers[].ports[].containerPort is not a port");
-  EXPECT_EQ(error_of(pod("", R"("hostNetwork":"true")")),
-            "Pod: spec.hostNetwork is not a boolean");
+  EXPECT_EQ(error_of(pod("", R"("hostNetwork":"true")")), "Pod: spec.hostNetwork is not a boolean");
   EXPECT_EQ(error_of(R"({"kind":"Service","metadata":{"name":"p"}})"), "Pod: kind is not Pod");
   EXPECT_EQ(error_of("{}"), "Pod: metadata.name is not there");
   EXPECT_EQ(error_of("").substr(0, 13), "Pod: not JSON");

@@ -1,11 +1,11 @@
 #include "k8s/reflector.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/fakes/fake_loop.h"
 #include "tests/fakes/scripted_http.h"
@@ -144,8 +144,8 @@ TEST_F(ReflectorTest, ListsAndWatchesOnFromThere) {
 TEST_F(ReflectorTest, PassesChangesOnWithTheObjectAlone) {
   start_watch();
   watch_request().body(event("ADDED", "11") + event("MODIFIED", "12") + event("DELETED", "13"));
-  EXPECT_EQ(sink_.take(), (Log{"added " + object("11"), "modified " + object("12"),
-                               "deleted " + object("13")}));
+  EXPECT_EQ(sink_.take(),
+            (Log{"added " + object("11"), "modified " + object("12"), "deleted " + object("13")}));
 }
 
 TEST_F(ReflectorTest, EverySplitOfTheStreamGivesTheSame) {
@@ -411,12 +411,8 @@ TEST_F(ReflectorTest, RelistCutsABackoffShort) {
 }
 
 TEST_F(ReflectorTest, TheSinkMayRelistFromAnyCallback) {
-  const Log lines = {"begin",
-                     "item {}",
-                     "end",
-                     "added " + object("11"),
-                     blind(net::ErrorCode::kRetry),
-                     "sight"};
+  const Log lines = {
+      "begin", "item {}", "end", "added " + object("11"), blind(net::ErrorCode::kRetry), "sight"};
   for (const std::string& line : lines) {
     sink_.relist_at = line;
     const std::size_t requests = http_.count();

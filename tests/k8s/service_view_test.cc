@@ -1,8 +1,8 @@
 #include "k8s/service_view.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace lastcall::k8s {
 namespace {
@@ -59,8 +59,7 @@ TEST(ServiceView, NamesTheFieldOfTheWrongType) {
             "Service: spec.selector is not an object");
   EXPECT_EQ(error_of(R"({"metadata":{"name":"s"},"spec":{"clusterIP":1}})"),
             "Service: spec.clusterIP is not a string");
-  EXPECT_EQ(error_of(R"({"metadata":{"name":"s"},"kind":"Pod"})"),
-            "Service: kind is not Service");
+  EXPECT_EQ(error_of(R"({"metadata":{"name":"s"},"kind":"Pod"})"), "Service: kind is not Service");
   EXPECT_EQ(error_of(R"({"spec":{}})"), "Service: metadata.name is not there");
   EXPECT_EQ(error_of("nonsense").substr(0, 17), "Service: not JSON");
 }

@@ -1,8 +1,8 @@
 #include "k8s/slice_view.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace lastcall::k8s {
 namespace {
@@ -16,8 +16,7 @@ PodIdentity us() {
 }
 
 std::string slice(const std::string& endpoints, const std::string& more = "") {
-  return R"({"metadata":{"name":"s-1"},"addressType":"IPv4","endpoints":)" + endpoints + more +
-         "}";
+  return R"({"metadata":{"name":"s-1"},"addressType":"IPv4","endpoints":)" + endpoints + more + "}";
 }
 
 std::string entry(const std::string& uid, const std::string& conditions,
@@ -99,9 +98,9 @@ TEST(SliceView, NullAndAbsentListsAreEmpty) {
 }
 
 TEST(SliceView, UnnamedPortsCountByTheirPlace) {
-  EXPECT_EQ(parse(slice("[]", R"(,"ports":[{"name":null,"port":1},{"port":2},{"name":"x"}])"))
-                .port_names,
-            (std::vector<std::string>{"", "", "x"}));
+  EXPECT_EQ(
+      parse(slice("[]", R"(,"ports":[{"name":null,"port":1},{"port":2},{"name":"x"}])")).port_names,
+      (std::vector<std::string>{"", "", "x"}));
 }
 
 TEST(SliceView, KeysMayComeInAnyOrder) {
@@ -171,9 +170,9 @@ TEST(SliceView, OnTheHostNetworkThePortDecidesToo) {
 }
 
 TEST(SliceView, EscapedStringsAreUnderstood) {
-  const SliceView view = parse(
-      R"({"metadata":{"name":"a\u002db"},"addressType":"IPv\u0034",)"
-      R"("endpoints":[{"targetRef":{"kind":"Pod","uid":"uid\u002dus"}}]})");
+  const SliceView view =
+      parse(R"({"metadata":{"name":"a\u002db"},"addressType":"IPv\u0034",)"
+            R"("endpoints":[{"targetRef":{"kind":"Pod","uid":"uid\u002dus"}}]})");
   EXPECT_EQ(view.name, "a-b");
   EXPECT_EQ(view.own.size(), 1U);
 }

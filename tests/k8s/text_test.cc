@@ -1,8 +1,8 @@
 // The small text pieces: padded text, addresses, times.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "k8s/cluster.h"
 #include "k8s/padded_text.h"
@@ -111,8 +111,7 @@ TEST(Time, RefusesWhatIsNotRfc3339) {
 
 TEST(Time, ReadsHttpDates) {
   EXPECT_EQ(parse_http_date("Fri, 02 Jan 2026 03:04:05 GMT"), at(2026, 1, 2, 3h + 4min + 5s));
-  EXPECT_EQ(parse_http_date("Thu, 31 Dec 2026 23:59:59 GMT"),
-            at(2026, 12, 31, 23h + 59min + 59s));
+  EXPECT_EQ(parse_http_date("Thu, 31 Dec 2026 23:59:59 GMT"), at(2026, 12, 31, 23h + 59min + 59s));
 }
 
 TEST(Time, RefusesOtherFormsOfHttpDates) {

@@ -1,8 +1,12 @@
 #include "net/curl_client.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "gtest/gtest.h"
 #include <event2/event.h>
 
+#include "tests/net/name_service.h"
 #include "tests/net/scripted_peer.h"
 #include "tests/net/world.h"
 
@@ -160,8 +164,9 @@ TEST_F(CurlClientTest, SendsMethodHeadersAndBody) {
 }
 
 TEST_F(CurlClientTest, SendsLargeBodiesWithoutWaitingForLeave) {
+  constexpr std::size_t kBodyBytes = 2'000'000;
   ScriptedServer server(world_, [&](Wire& wire) {
-    if (wire.heard.size() < 2U * 1024 * 1024) return;
+    if (wire.heard.size() < kBodyBytes) return;
     EXPECT_EQ(wire.heard.find("Expect"), std::string::npos);
     wire.say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     wire.when_heard = nullptr;
@@ -169,7 +174,7 @@ TEST_F(CurlClientTest, SendsLargeBodiesWithoutWaitingForLeave) {
   HttpRequest request;
   request.method = "PUT";
   request.url = server.url();
-  request.body.assign(std::size_t{2} * 1024 * 1024, 'x');
+  request.body.assign(kBodyBytes, 'x');
   EXPECT_EQ(fetch(request), "ok");
 }
 
@@ -218,6 +223,22 @@ TEST_F(CurlClientTest, TellsOfAnUnknownName) {
   EXPECT_EQ(fetch(request), "retry no-such-host.invalid:80: name not resolved");
 }
 
+TEST_F(CurlClientTest, DoesNotWaitForASilentNameServer) {
+  const SlowNames names;
+  HttpRequest request;
+  request.url = "http://slow.test/";
+  request.limits.connect = milliseconds(20);
+  EXPECT_EQ(fetch(request), "retry slow.test:80: not connected in time");
+  EXPECT_TRUE(names.asked());
+
+  Recorder forgotten(world_);
+  client_.start(request, forgotten).reset();
+  auto cancelled = client_.start(request, forgotten);
+  world_.run_for(milliseconds(5));
+  cancelled.reset();
+  EXPECT_EQ(forgotten.ends, 0);
+}
+
 TEST_F(CurlClientTest, TellsOfAConnectionClosedWithoutAnAnswer) {
   EXPECT_EQ(get(""), "retry PEER: closed without an answer");
 }
@@ -261,8 +282,7 @@ TEST_F(CurlClientTest, BoundsTheHead) {
   limits.header_bytes_max = 1000;
   std::string many = "HTTP/1.1 200 OK\r\n";
   while (many.size() < 2000) many += "X-Padding: 0123456789\r\n";
-  EXPECT_EQ(get(many + "\r\n", limits),
-            "invalid PEER: the head of the answer is over 1000 bytes");
+  EXPECT_EQ(get(many + "\r\n", limits), "invalid PEER: the head of the answer is over 1000 bytes");
   EXPECT_TRUE(recorder_.heads.empty());
 }
 
@@ -328,10 +348,9 @@ TEST_F(CurlClientTest, HasNoBoundsWhereNoneAreAsked) {
 }
 
 TEST_F(CurlClientTest, BoundsTheTimeToConnect) {
-  // A listener whose queue is full drops further handshakes.
-  ScriptedServer server(world_, [](Wire&) { FAIL(); });
+  ScriptedServer server(world_, [](Wire&) { FAIL(); });  // never answers the TLS hello
   HttpRequest request;
-  request.url = "https://" + server.peer() + "/";  // and never answers the TLS hello
+  request.url = "https://" + server.peer() + "/";
   request.limits.connect = milliseconds(30);
   EXPECT_EQ(fetch(request), "retry " + server.peer() + ": not connected in time");
 }

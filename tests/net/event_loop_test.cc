@@ -135,14 +135,14 @@ TEST(EventLoop, DeliversEverySignalOnItsThread) {
   int second = 0;
   loop.on_signal(SIGUSR1, [&] {
     ++first;
-    std::raise(SIGUSR2);
+    (void)std::raise(SIGUSR2);
   });
   loop.on_signal(SIGUSR2, [&] {
     ++second;
     if (first == 2) return loop.stop();
-    std::raise(SIGUSR1);
+    (void)std::raise(SIGUSR1);
   });
-  const auto timer = loop.make_timer([] { std::raise(SIGUSR1); });
+  const auto timer = loop.make_timer([] { (void)std::raise(SIGUSR1); });
   timer->arm(loop.now());
   loop.run();
   EXPECT_EQ(first, 2);

@@ -228,7 +228,7 @@ class ParkedTest : public EvhttpServerTest {
 
   static ServerLimits limits() {
     ServerLimits limits;
-    limits.idle = std::chrono::seconds(1);
+    limits.idle = milliseconds(30);
     return limits;
   }
 
@@ -326,7 +326,7 @@ TEST_F(ParkedTest, CutsOffAPeerThatGoesOnTalking) {
 
 TEST_F(ParkedTest, IsNotIdle) {
   park();
-  world_.run_for(milliseconds(2'200));
+  world_.run_for(milliseconds(90));
   EXPECT_EQ(desk_.gone, 0);
   desk_.responders[0]->respond({.body = "released\n"});
   world_.until([&] { return ends_with(wire_, "released\n"); });
@@ -413,7 +413,7 @@ TEST_F(EvhttpServerTest, BoundsTheBody) {
 
 TEST_F(EvhttpServerTest, ClosesIdleConnections) {
   ServerLimits limits;
-  limits.idle = std::chrono::seconds(1);
+  limits.idle = milliseconds(30);
   Desk desk(world_, limits);
   Wire silent(world_, desk.address());
   Wire halfway(world_, desk.address());
@@ -428,18 +428,18 @@ TEST_F(EvhttpServerTest, ClosesIdleConnections) {
 
 TEST_F(EvhttpServerTest, ClosesConnectionsThatDribble) {
   ServerLimits limits;
-  limits.idle = std::chrono::seconds(1);
+  limits.idle = milliseconds(30);
   Desk desk(world_, limits);
   Wire wire(world_, desk.address());
   const Instant start = world_.loop.now();
   std::unique_ptr<Timer> drip;
   drip = world_.loop.make_timer([&] {
     wire.say("x");
-    drip->arm(world_.loop.now() + milliseconds(100));
+    drip->arm(world_.loop.now() + milliseconds(1));
   });
   drip->arm(start);
   world_.until([&] { return wire.peer_closed; });
-  EXPECT_GE(world_.loop.now() - start, milliseconds(1900));
+  EXPECT_GE(world_.loop.now() - start, milliseconds(60));
   EXPECT_EQ(wire.heard, "");
 }
 

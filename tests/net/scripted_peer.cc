@@ -146,7 +146,7 @@ std::string ScriptedServer::url(std::string_view path) const {
 int closed_port() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in any_port = loopback(0);
-  bind(fd, reinterpret_cast<const sockaddr*>(&any_port), sizeof(any_port));
+  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&any_port), sizeof(any_port)), 0);
   const int port = port_of(fd);
   ::close(fd);
   return port;

@@ -42,7 +42,7 @@ class TlsServer {
   ~TlsServer() {
     kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
-    std::fclose(output_);
+    (void)std::fclose(output_);
   }
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;

@@ -9,6 +9,8 @@
 namespace lastcall::net {
 namespace {
 
+constexpr std::size_t kFileBytesMax = 65'536;
+
 // A loop whose time a test sets. Nothing here needs a timer.
 class StillLoop final : public Loop {
  public:
@@ -92,10 +94,10 @@ TEST_F(TokenFileTest, SaysWhyThereIsNoToken) {
   EXPECT_EQ(token(), path_.string() + ": cannot be read");
   write(" \n");
   EXPECT_EQ(token(), path_.string() + ": empty");
-  write(std::string(64 * 1024 + 1, 't'));
+  write(std::string(kFileBytesMax + 1, 't'));
   EXPECT_EQ(token(), path_.string() + ": larger than a token can be");
-  write(std::string(64 * 1024, 't'));
-  EXPECT_EQ(token().size(), 64U * 1024);
+  write(std::string(kFileBytesMax, 't'));
+  EXPECT_EQ(token().size(), kFileBytesMax);
 }
 
 TEST_F(TokenFileTest, RefusesADirectory) {

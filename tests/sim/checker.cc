@@ -10,6 +10,8 @@ using std::chrono::seconds;
 
 // deletionTimestamp and Date are cut to whole seconds.
 constexpr seconds kGrain{1};
+// How long a local hook waits for the Pod object before the hold begins without it.
+constexpr seconds kPatience{1};
 // From a decision to what is seen of it.
 constexpr milliseconds kInstantly{5};
 // The longest backoff, and the request that follows it.
@@ -73,7 +75,7 @@ void Checker::on_release(const core::Snapshot& snapshot, const Life& life, const
                          net::Instant now) {
   check_in_time(life, now);
   if (!snapshot.hold_end) {
-    check_unreleased(snapshot, life, now);
+    check_unreleased(snapshot, life, stop, now);
     return;
   }
   expect(*snapshot.hold_end != core::HoldEnd::kPodLives, "S1", "the pod does not live on");
@@ -99,12 +101,28 @@ void Checker::check_all_gone(const core::Snapshot& snapshot) {
       continue;
     }
     expect(state->gone_by == core::GoneBy::kSettle, "S1", service + " is gone by no evidence");
-    expect(consumer.withdrawn_at.has_value(), "S1",
-           service + " counts as gone and is " + to_string(consumer.presence));
-    if (!consumer.withdrawn_at) continue;
-    const auto stood = *snapshot.released - *consumer.withdrawn_at;
-    expect(stood >= scenario_.settle, "S1", service + " settled for " + text(stood) + " only");
+    check_settled(service, consumer, *state, *snapshot.released);
   }
+}
+
+void Checker::check_settled(const std::string& service, const Consumer& consumer,
+                            const core::ConsumerState& state, net::Instant released) {
+  const bool withdrawn =
+      consumer.presence == Presence::kWithdrawn || may_be_unknown(consumer, state, released);
+  expect(withdrawn && consumer.withdrawn_at, "S1",
+         service + " counts as gone and is " + to_string(consumer.presence));
+  if (!consumer.withdrawn_at) return;
+  const auto stood = released - *consumer.withdrawn_at;
+  expect(stood >= scenario_.settle, "S1", service + " settled for " + text(stood) + " only");
+}
+
+// A consumer that came back: the news is on its way, or cannot come. Losing sight after a seen
+// withdrawal keeps the withdrawal (DESIGN 2), and a stalled watch looks like a quiet one.
+bool Checker::may_be_unknown(const Consumer& consumer, const core::ConsumerState& state,
+                             net::Instant now) const {
+  return consumer.withdrawn_at &&
+         (state.presence == core::Presence::kBlind || scenario_.faults.stalled > 0 ||
+          now - consumer.changed_at <= on_its_way());
 }
 
 void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop) {
@@ -146,16 +164,18 @@ void Checker::check_named(const core::Snapshot& snapshot) {
   }
 }
 
-// Answered without a hold: only a caller that nobody can verify, and only in the end.
-void Checker::check_unreleased(const core::Snapshot& snapshot, const Life& life,
+// Answered without a hold: only a caller that nobody can verify, and only when a hold would
+// have ended too.
+void Checker::check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
                                net::Instant now) {
+  if (stop.operator_released) return;
+  net::Duration bound = scenario_.blind;
+  if (life.read_pod) bound = std::min(bound, scenario_.grace - reserve(scenario_.grace));
+  if (scenario_.hold_max) bound = std::min<net::Duration>(bound, *scenario_.hold_max);
+  const bool unverified = scenario_.hook == HookKind::kKubelet || bound < kPatience;
   const auto waited = now - life.hook_at.value_or(now);
-  const auto grace = life.read_pod ? net::Duration(scenario_.grace) : scenario_.blind;
-  const auto bound = std::min<net::Duration>(
-      {scenario_.blind, grace - std::max<net::Duration>(reserve(grace), scenario_.margin),
-       scenario_.hold_max.value_or(scenario_.blind)});
-  expect(snapshot.phase == core::Phase::kServing && scenario_.hook == HookKind::kKubelet &&
-             !life.read_ending && waited >= bound,
+  expect(snapshot.phase == core::Phase::kServing && unverified && !life.read_ending &&
+             waited + scenario_.margin >= bound,
          "S1", "answered without a hold after " + text(waited));
 }
 
@@ -171,15 +191,12 @@ void Checker::on_kill(const Life& life, net::Instant now) {
 }
 
 // What an agent can know: the deadline it has read, else the grace period counted from the
-// first sign, else `blind`.
+// first sign, else nothing but `blind`.
 net::Instant Checker::latest_answer(const Life& life) const {
-  const net::Duration known = life.read_pod ? net::Duration(scenario_.grace)
-                                            : net::Duration(scenario_.blind);
-  net::Instant by = *life.hook_at + known;
-  // The answer that held it was some time on its way.
-  const auto on_its_way = 4 * scenario_.faults.latency_most;
-  if (life.read_deletion) by = std::min(by, life.deadline + kGrain + on_its_way);
-  return by - scenario_.margin + kInstantly;
+  if (!life.read_pod) return *life.hook_at + scenario_.blind + kInstantly;
+  net::Instant by = *life.hook_at + scenario_.grace;
+  if (life.read_deletion) by = std::min(by, life.deadline + kGrain + on_its_way());
+  return std::max({by - scenario_.margin, life.told_at, *life.hook_at}) + kInstantly;
 }
 
 void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop) {

@@ -20,6 +20,7 @@ struct Life {
   bool read_ending = false;             // in which something is ending the pod:
   bool read_deletion = false;           // a deletionTimestamp,
   net::Instant deadline{};              // which is this, in true time
+  net::Instant told_at{};               // when it last heard anything new of it
 };
 
 // What is known of the stop as a whole.
@@ -60,13 +61,19 @@ class Checker {
 
  private:
   void check_all_gone(const core::Snapshot& snapshot);
+  void check_settled(const std::string& service, const Consumer& consumer,
+                     const core::ConsumerState& state, net::Instant released);
   void check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
   void check_named(const core::Snapshot& snapshot);
-  void check_unreleased(const core::Snapshot& snapshot, const Life& life, net::Instant now);
+  void check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
+                        net::Instant now);
   void check_in_time(const Life& life, net::Instant now);
   void check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop);
   void expect(bool holds, const char* invariant, const std::string& what);
 
+  [[nodiscard]] bool may_be_unknown(const Consumer& consumer, const core::ConsumerState& state,
+                                    net::Instant now) const;
+  [[nodiscard]] net::Duration on_its_way() const { return 4 * scenario_.faults.latency_most; }
   [[nodiscard]] net::Duration reserve(net::Duration grace) const;
   [[nodiscard]] net::Instant latest_answer(const Life& life) const;
 

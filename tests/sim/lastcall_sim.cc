@@ -1,5 +1,5 @@
 // lastcall_sim --seed N: replays one seed and prints what happened.
-// lastcall_sim --seeds A..B: runs many; the first that breaks an invariant is replayed.
+// lastcall_sim --seeds A..B: runs many, and replays the first that broke an invariant.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/sim/world.h"
 
@@ -32,22 +33,43 @@ int replay(std::uint64_t seed) {
   return outcome.violations.empty() ? 0 : 1;
 }
 
-int run_all(std::uint64_t first, std::uint64_t last) {
-  std::map<std::string, int, std::less<>> counts;
+struct Tally {
+  std::uint64_t seeds = 0;
+  std::map<std::string, int, std::less<>> ended_as;
+  std::vector<std::uint64_t> failed;
+};
+
+Tally run_seeds(std::uint64_t first, std::uint64_t last) {
+  Tally tally;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const Outcome outcome = run(seed, false);
-    if (!outcome.violations.empty()) return replay(seed);
-    ++counts[outcome.how];
+    ++tally.seeds;
+    ++tally.ended_as[outcome.how];
+    if (!outcome.violations.empty()) tally.failed.push_back(seed);
   }
-  for (const auto& [how, count] : counts) std::printf("%s %d, ", how.c_str(), count);
-  std::printf("of %ju seeds\n", static_cast<std::uintmax_t>(last - first + 1));
-  int missing = 0;
+  return tally;
+}
+
+bool has_all_classes(const Tally& tally) {
+  if (tally.seeds < kSeedsForAllClasses) return true;
+  bool all = true;
   for (const auto how : kClasses) {
-    if (last - first + 1 < kSeedsForAllClasses || counts.contains(how)) continue;
+    if (tally.ended_as.contains(how)) continue;
     std::printf("no seed ended as %.*s\n", static_cast<int>(how.size()), how.data());
-    ++missing;
+    all = false;
   }
-  return missing == 0 ? 0 : 1;
+  return all;
+}
+
+int run_all(std::uint64_t first, std::uint64_t last) {
+  const Tally tally = run_seeds(first, last);
+  if (!tally.failed.empty()) replay(tally.failed.front());
+  for (const auto& [how, count] : tally.ended_as) std::printf("%s %d, ", how.c_str(), count);
+  std::printf("of %ju seeds\n", static_cast<std::uintmax_t>(tally.seeds));
+  for (const auto seed : tally.failed) {
+    std::printf("failed: --seed %ju\n", static_cast<std::uintmax_t>(seed));
+  }
+  return has_all_classes(tally) && tally.failed.empty() ? 0 : 1;
 }
 
 std::optional<std::uint64_t> number(std::string_view text) {

@@ -149,13 +149,14 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
     if (closed_) return;
     std::string text(bytes);
     if (network_.tamper_) text = network_.tamper_(std::move(text));
-    const bool harmed =
+    const bool fragile =
         fate_ == Fate::kReset || fate_ == Fate::kStalled || fate_ == Fate::kGarbage;
-    if (!harmed || text.size() <= free_bytes_) {
+    if (!fragile || text.size() <= free_bytes_) {
       free_bytes_ -= std::min(free_bytes_, text.size());
       push_split(text);
       return;
     }
+    harmed_ = true;
     push_split(text.substr(0, free_bytes_));
     if (fate_ == Fate::kReset) push(Broken{"connection reset"});
     if (fate_ == Fate::kGarbage) push(Ended{});
@@ -228,7 +229,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   }
 
   void tell_reading() const {
-    const bool sound = fate_ == Fate::kSound && status_ == 200;
+    const bool sound = status_ == 200 && !harmed_;
     if (reading_ && sound && network_.on_pod_reading_) network_.on_pod_reading_(*reading_);
   }
 
@@ -272,6 +273,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   bool at_server_ = false;
   bool closed_ = false;
   bool has_head_ = false;
+  bool harmed_ = false;
   int status_ = 0;
   std::optional<PodReading> reading_;
   net::Instant last_at_{};

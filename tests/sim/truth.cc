@@ -33,7 +33,7 @@ bool Truth::update(net::Instant now) {
     if (presence == consumer.presence) continue;
     changed = true;
     consumer.presence = presence;
-    consumer.withdrawn_at.reset();
+    consumer.changed_at = now;
     if (presence == Presence::kWithdrawn) consumer.withdrawn_at = now;
   }
   return changed;
@@ -42,7 +42,7 @@ bool Truth::update(net::Instant now) {
 std::optional<net::Instant> Truth::withdrawn_at() const {
   net::Instant last{};
   for (const auto& [service, consumer] : consumers_) {
-    if (!consumer.withdrawn_at) return std::nullopt;
+    if (consumer.presence != Presence::kWithdrawn) return std::nullopt;
     last = std::max(last, *consumer.withdrawn_at);
   }
   return last;
@@ -50,9 +50,10 @@ std::optional<net::Instant> Truth::withdrawn_at() const {
 
 Presence Truth::look(const std::string& service) const {
   const auto& slices = server_.slices();
+  auto all = slices.endpoints(service);
   // On its way from one slice to another an entry is missed by nobody who routes.
-  if (slices.is_moving(service, pod_)) return Presence::kRoutable;
-  const auto all = slices.endpoints(service);
+  const auto moving = slices.in_transit(service);
+  all.insert(all.end(), moving.begin(), moving.end());
   Presence worst = Presence::kWithdrawn;
   for (const auto& own : all) {
     if (own.pod != pod_) continue;

@@ -15,7 +15,8 @@ enum class Presence { kRoutable, kLastResort, kWithdrawn };
 
 struct Consumer {
   Presence presence = Presence::kRoutable;
-  // Since when it has been withdrawn without a break.
+  net::Instant changed_at{};
+  // When it last turned withdrawn; kept when it returns.
   std::optional<net::Instant> withdrawn_at;
 };
 

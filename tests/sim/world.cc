@@ -273,7 +273,7 @@ void World::start_agent() {
 }
 
 void World::restart_agent() {
-  if (!process_->agent || over_) return;
+  if (!process_->agent || outcome_.released) return;
   journal_.write("kubelet", "the agent dies");
   process_->pod_server.die();
   process_->local_server.die();
@@ -323,11 +323,13 @@ void World::on_hook_answered(const std::optional<net::ServerResponse>& response)
 
 void World::on_pod_reading(const PodReading& reading) {
   Life& life = process_->life;
+  const auto deadline = reading.deletion_timestamp ? true_instant(*reading.deletion_timestamp)
+                                                   : net::Instant{};
+  if (!life.read_pod || deadline != life.deadline) life.told_at = loop_.now();
   life.read_pod = true;
   life.read_ending = life.read_ending || reading.ending;
-  if (!reading.deletion_timestamp) return;
-  life.read_deletion = true;
-  life.deadline = true_instant(*reading.deletion_timestamp);
+  life.read_deletion = reading.deletion_timestamp.has_value();
+  life.deadline = deadline;
 }
 
 void World::send_sigterm() {

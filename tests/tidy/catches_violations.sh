@@ -103,7 +103,7 @@ good tests/k8s/a.cc        #include <simdjson.h>
 good tests/net/a.cc        #include <curl/curl.h>
 good tests/fakes/a.cc      #include "tests/fakes/clock.h"
 good tests/fakes/b.cc      #include <event2/http.h>
-bad  tests/sim/a.cc        #include <event2/event.h>
+bad  tests/sim/a.cc        #include <prometheus/registry.h>
 bad  tests/sim/b.cc        #include <yaml-cpp/yaml.h>
 '
 

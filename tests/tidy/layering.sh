@@ -24,10 +24,10 @@ declare -A may_include=(
 
 # Libraries that the first folder named wraps for everyone else; the tests named may use them too.
 declare -A library_belongs_to=(
-  [curl/]='net tests/net tests/fakes'
-  [event.h]='net tests/net tests/fakes'
-  [event2/]='net tests/net tests/fakes'
-  [evhttp.h]='net tests/net tests/fakes'
+  [curl/]='net tests'
+  [event.h]='net tests'
+  [event2/]='net tests'
+  [evhttp.h]='net tests'
   [yaml-cpp/]='config tests/config'
   [simdjson]='k8s tests'
   [prometheus/]='agent/report tests/agent/report'

@@ -1098,6 +1098,13 @@ TEST(Drain, ADeletionWithoutADeadlineCountsItsGracePeriodFromTheFirstSign) {
   EXPECT_FALSE(stop.outcome().deadline_proven);
 }
 
+TEST(Drain, ALongerGracePeriodInALaterReadingIsNotBelieved) {
+  Stop stop;
+  stop.known("a").tell(PodSeen{PodState::kDeleted, Instant{}, nullopt, 40s});
+  stop.tell(PodSeen{PodState::kDeleted, Instant{}, nullopt, 90s});
+  EXPECT_EQ(stop.deadline(), After(40s));
+}
+
 // ---- The drain ----------------------------------------------------------------------------------
 
 TEST(Drain, WithoutAProxyTheHoldsEndIsTheRelease) {

@@ -5,14 +5,12 @@
 // Instants are read and written as the time since the test began.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -66,31 +64,11 @@ class Stop {
 
   // Moves the time on to `since_start`, waking the Drain whenever it asked to be woken.
   // Requires: `since_start` is not before now.
-  Stop& at(Duration since_start) {
-    const Instant target = kStart + since_start;
-    while (const auto next = drain_.next_wakeup()) {
-      if (*next > target) break;
-      if (*next < now_) {
-        ADD_FAILURE() << "a wakeup lies in the past";
-        break;
-      }
-      now_ = *next;
-      take(drain_.on_time(now_));
-      if (drain_.next_wakeup() && *drain_.next_wakeup() <= now_) {
-        ADD_FAILURE() << "a wakeup brought nothing forward";
-        break;
-      }
-    }
-    now_ = std::max(now_, target);
-    return *this;
-  }
+  Stop& at(Duration since_start);
 
   // ---- What happens, now ----
 
-  Stop& tell(const Event& event) {
-    take(drain_.on_event(event, now_));
-    return *this;
-  }
+  Stop& tell(const Event& event);
   Stop& network_hook(HookId id) { return tell(HookArrived{id, Trust::kNetwork}); }
   Stop& local_hook(HookId id) { return tell(HookArrived{id, Trust::kLocal}); }
   // The pod was deleted just now, with `grace`; the deadline lies that far ahead.
@@ -136,28 +114,13 @@ class Stop {
   [[nodiscard]] std::optional<After> limit() const { return after(outcome().limit); }
   [[nodiscard]] std::optional<After> deadline() const { return after(outcome().deadline); }
 
-  [[nodiscard]] std::optional<Answered> answer(HookId hook) const {
-    const auto it = answers_.find(hook);
-    return it == answers_.end() ? std::nullopt : std::optional(it->second);
-  }
+  [[nodiscard]] std::optional<Answered> answer(HookId hook) const;
 
   // The names of those that were still there when the hold ended.
-  [[nodiscard]] std::vector<std::string> still_there() const {
-    const Snapshot now = outcome();
-    std::vector<std::string> names;
-    for (const auto& one : now.still_there) names.push_back(one.name);
-    return names;
-  }
+  [[nodiscard]] std::vector<std::string> still_there() const;
 
   // Requires: `name` is known.
-  [[nodiscard]] ConsumerState consumer(const std::string& name) const {
-    const Snapshot now = outcome();
-    for (const auto& state : now.consumers) {
-      if (state.id == id(name)) return state;
-    }
-    ADD_FAILURE() << "no consumer " << name;
-    return {};
-  }
+  [[nodiscard]] ConsumerState consumer(const std::string& name) const;
   [[nodiscard]] std::optional<After> gone(const std::string& name) const {
     return after(consumer(name).gone_at);
   }
@@ -181,27 +144,12 @@ class Stop {
  private:
   static constexpr Instant kStart = Instant{} + std::chrono::hours(1000);
 
-  void take(std::vector<Action> actions) {
-    for (auto& action : actions) {
-      if (const auto* entered = std::get_if<PhaseEntered>(&action)) {
-        EXPECT_TRUE(entered_.emplace(entered->phase, now_ - kStart).second)
-            << to_string(entered->phase) << " was entered twice";
-      } else if (const auto* answered = std::get_if<AnswerHook>(&action)) {
-        EXPECT_TRUE(
-            answers_.emplace(answered->id, Answered{now_ - kStart, answered->answer}).second)
-            << "hook " << answered->id << " was answered twice";
-      }
-      actions_.push_back(std::move(action));
-    }
-  }
+  void take(std::vector<Action> actions);
 
   static std::optional<After> after(std::optional<Instant> instant) {
     return instant ? std::optional<After>(*instant - kStart) : std::nullopt;
   }
-  [[nodiscard]] std::optional<After> when(Phase phase) const {
-    const auto it = entered_.find(phase);
-    return it == entered_.end() ? std::nullopt : std::optional<After>(it->second);
-  }
+  [[nodiscard]] std::optional<After> when(Phase phase) const;
 
   Drain drain_;
   Instant now_ = kStart;

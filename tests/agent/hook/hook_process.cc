@@ -1,13 +1,13 @@
 #include "tests/agent/hook/hook_process.h"
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,0 +1,150 @@
+// Stops worth a name: what they were drawn from stands in scenario.cc.
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/sim/world.h"
+
+namespace lastcall::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A good network, two Services, other pods behind them.
+Scenario calm() {
+  Scenario scenario;
+  scenario.others = {2, 1};
+  scenario.healed_at = Millis(0);
+  return scenario;
+}
+
+Outcome run(const Scenario& scenario) { return World(scenario, 1, true).run(); }
+
+// The violations, and what led to them.
+std::string trouble(const Outcome& outcome) {
+  std::string text;
+  for (const auto& violation : outcome.violations) text.append(violation).append("\n");
+  if (text.empty()) return text;
+  for (const auto& line : outcome.journal) text.append(line).append("\n");
+  return text;
+}
+
+void expect_released(const Outcome& outcome, const std::string& how, net::Duration least,
+                     net::Duration most) {
+  EXPECT_EQ(trouble(outcome), "");
+  EXPECT_EQ(outcome.how, how);
+  ASSERT_TRUE(outcome.released);
+  EXPECT_GE(*outcome.released, least);
+  EXPECT_LE(*outcome.released, most);
+}
+
+TEST(Stop, HoldsUntilTheSliceTurns) {
+  auto scenario = calm();
+  scenario.controller_delay = Millis(4'000);
+  expect_released(run(scenario), "all-gone", seconds(7), milliseconds(7'100));
+}
+
+TEST(Stop, ReleasesNothingEarlierAfterRestart) {
+  auto scenario = calm();
+  scenario.controller_delay = Millis(4'000);
+  scenario.healed_at.reset();
+  scenario.restarts_at = {scenario.stop_at + Millis(2'000), scenario.stop_at + Millis(5'000)};
+  const auto outcome = run(scenario);
+  expect_released(outcome, "all-gone", seconds(8), milliseconds(9'500));
+}
+
+TEST(Stop, LastEndpointWaitsForReplacement) {
+  auto scenario = calm();
+  scenario.others = {0};
+  scenario.replacement_at = scenario.stop_at + Millis(8'000);
+  expect_released(run(scenario), "all-gone", milliseconds(11'500), milliseconds(11'700));
+}
+
+TEST(Stop, LastEndpointWithoutReplacementHoldsToTheLimitAndNamesIt) {
+  auto scenario = calm();
+  scenario.others = {0};
+  const auto outcome = run(scenario);
+  expect_released(outcome, "deadline", seconds(18), seconds(21));
+  EXPECT_EQ(outcome.snapshot->still_there.at(0).name, "shop/svc-0");
+}
+
+TEST(Stop, RebalancedSliceIsCaughtByTheLastList) {
+  auto scenario = calm();
+  scenario.controller_delay = Millis(9'000);
+  scenario.move_gap = Millis(30);
+  scenario.moves_at = {scenario.stop_at + Millis(1'000), scenario.stop_at + Millis(2'000)};
+  expect_released(run(scenario), "all-gone", seconds(12), milliseconds(12'100));
+}
+
+TEST(Stop, RoleMissingHoldsForBlind) {
+  auto scenario = calm();
+  scenario.healed_at.reset();
+  scenario.slices_forbidden = true;
+  scenario.grace = seconds(60);
+  expect_released(run(scenario), "blind", seconds(25), milliseconds(25'200));
+}
+
+TEST(Stop, RoleMissingForServicesHoldsForBlind) {
+  auto scenario = calm();
+  scenario.healed_at.reset();
+  scenario.services_forbidden = true;
+  scenario.grace = seconds(60);
+  expect_released(run(scenario), "blind", seconds(25), milliseconds(25'200));
+}
+
+TEST(Stop, ApiDownForTheWholeStop) {
+  auto scenario = calm();
+  scenario.healed_at.reset();
+  scenario.down_from = scenario.stop_at - Millis(100);
+  scenario.grace = seconds(60);
+  expect_released(run(scenario), "unproven", seconds(26), milliseconds(26'200));
+}
+
+TEST(Stop, ApiDownForTheWholeStopAndANetworkHook) {
+  auto scenario = calm();
+  scenario.healed_at.reset();
+  scenario.hook = HookKind::kKubelet;
+  scenario.down_from = scenario.stop_at - Millis(100);
+  scenario.grace = seconds(60);
+  expect_released(run(scenario), "unverified", seconds(25), milliseconds(25'200));
+}
+
+TEST(Stop, LivenessRestartIsAnsweredAtOnceAndALaterStopHolds) {
+  for (const auto hook : {HookKind::kLocal, HookKind::kKubelet}) {
+    auto scenario = calm();
+    scenario.hook = hook;
+    scenario.liveness_at = Millis(5'000);
+    scenario.stop_at = Millis(30'000);
+    const auto outcome = run(scenario);
+    ASSERT_TRUE(outcome.liveness_waited);
+    EXPECT_LE(*outcome.liveness_waited, milliseconds(50));
+    expect_released(outcome, "all-gone", milliseconds(3'500), milliseconds(3'600));
+  }
+}
+
+TEST(Stop, DeadlineMovedEarlierReleasesEarlier) {
+  auto scenario = calm();
+  scenario.grace = seconds(60);
+  scenario.controller_delay = Millis(100'000);
+  scenario.shortening = {Millis(5'000), seconds(20)};
+  expect_released(run(scenario), "deadline", seconds(7), seconds(20));
+}
+
+TEST(Stop, NodeShutdownHoldsForBlind) {
+  auto scenario = calm();
+  scenario.stop = StopKind::kShutdown;
+  scenario.grace = seconds(60);
+  expect_released(run(scenario), "unproven", seconds(25), milliseconds(25'200));
+}
+
+TEST(Stop, AnOperatorEndsIt) {
+  auto scenario = calm();
+  scenario.controller_delay = Millis(100'000);
+  scenario.operator_release_at = scenario.stop_at + Millis(2'000);
+  expect_released(run(scenario), "forced", seconds(2), milliseconds(2'100));
+}
+
+}  // namespace
+}  // namespace lastcall::sim
