@@ -48,7 +48,12 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string in_quotes(std::string_view text) {
+  std::string result(1, '\'');
+  result += printable(text);
+  result += '\'';
+  return result;
+}
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.size() > kWordBytesMax) return {};

@@ -79,7 +79,7 @@ ListPtr header_lines(const HttpRequest& request) {
     lines = curl_slist_append(lines, line.c_str());
   };
   for (const auto& [name, value] : request.headers.fields()) {
-    add(value.empty() ? name + ";" : name + ": " + value);
+    add(std::string(name).append(value.empty() ? ";" : ": ").append(value));
   }
   // curl would announce a form, and hold large bodies back until the server says to go on.
   if (request.headers.find("Content-Type") == nullptr) add("Content-Type:");

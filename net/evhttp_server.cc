@@ -1,7 +1,5 @@
 #include "net/evhttp_server.h"
 
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <unordered_map>
 #include <utility>

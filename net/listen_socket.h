@@ -1,6 +1,7 @@
 // A listening socket made from its textual address. For the other parts of net/ only.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <sys/types.h>

@@ -13,8 +13,9 @@ using std::chrono::seconds;
 // still sending, and was merely silent, is below kSilenceChance.
 constexpr double kSilenceShare = 1.0 / 16;
 constexpr double kSilenceChance = 1e-6;
-// Fewer arrivals say too little about their rate.
+// Fewer arrivals say too little about their rate; older ones say too little about now.
 constexpr std::uint64_t kArrivalsForRate = 16;
+constexpr Duration kRateWindow = seconds(10);
 
 double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -24,12 +25,15 @@ void keep_earliest(std::optional<Instant>& earliest, std::optional<Instant> cand
 
 }  // namespace
 
-Drain::Drain(Policy policy) : policy_(std::move(policy)) {}
+Drain::Drain(const Policy& policy) : policy_(policy) {}
 
 std::vector<Action> Drain::on_event(const Event& event, Instant now) {
   now_ = now;
-  std::visit([this](const auto& e) { handle(e); }, event);
-  proceed();
+  // The outcome stands: only hooks may still come.
+  if (phase_ != Phase::kReleased || std::holds_alternative<HookArrived>(event)) {
+    std::visit([this](const auto& e) { handle(e); }, event);
+    proceed();
+  }
   return std::exchange(actions_, {});
 }
 
@@ -58,12 +62,16 @@ void Drain::handle(const PodSeen& event) {
     pod_lives(event.asked_at);
     return;
   }
-  if (event.state == PodState::kDeleted) {
+  const bool deleted = event.state == PodState::kDeleted;
+  if (deleted) {
     deletion_proven_ = true;
     learn_deadline(event);
   }
+  const Trigger trigger = deleted ? Trigger::kDeletion : Trigger::kStopping;
   if (phase_ == Phase::kServing) {
-    begin_hold(event.state == PodState::kDeleted ? Trigger::kDeletion : Trigger::kStopping);
+    begin_hold(trigger);
+  } else if (trigger_ == Trigger::kUnverified) {
+    trigger_ = trigger;
   }
 }
 
@@ -77,14 +85,15 @@ void Drain::learn_deadline(const PodSeen& event) {
 
 // Only a reading that began after a hook's arrival can prove that the hook is not a stop.
 void Drain::pod_lives(Instant asked_at) {
-  if (phase_ == Phase::kHolding && trigger_ == Trigger::kUnverified && asked_at >= *hold_started_) {
-    end_hold(HoldEnd::kPodLives);
-    return;
-  }
-  if (phase_ != Phase::kServing) return;
+  const bool unproven = phase_ == Phase::kHolding && trigger_ == Trigger::kUnverified;
+  if (phase_ != Phase::kServing && !unproven) return;
   std::vector<HookId> restarts;
   for (const auto& [id, hook] : hooks_) {
     if (hook.arrived <= asked_at) restarts.push_back(id);
+  }
+  if (unproven && restarts.size() == hooks_.size()) {
+    end_hold(HoldEnd::kPodLives);
+    return;
   }
   for (const HookId id : restarts) answer(id, Answer::kContainerRestart);
   if (!hooks_.empty()) actions_.emplace_back(AskPod{});
@@ -93,9 +102,12 @@ void Drain::pod_lives(Instant asked_at) {
 void Drain::handle(const GraceLearnt& event) { grace_learnt_ = event.grace; }
 
 void Drain::handle(const DrainOrdered&) {
-  if (phase_ != Phase::kServing) return;
-  begin_hold(Trigger::kOperator);
-  actions_.emplace_back(AskPod{});
+  if (phase_ == Phase::kServing) {
+    begin_hold(Trigger::kOperator);
+    actions_.emplace_back(AskPod{});
+  } else if (trigger_ == Trigger::kUnverified) {
+    trigger_ = Trigger::kOperator;
+  }
 }
 
 void Drain::handle(const ReleaseOrdered&) {
@@ -118,23 +130,32 @@ void Drain::handle(const ReleaseOrdered&) {
 void Drain::handle(const ConsumerKnown& event) {
   const auto [it, added] = consumers_.try_emplace(event.id);
   it->second.thresholds = event.thresholds;
-  if (added) it->second.blind_since = now_;
+  if (added) {
+    it->second.blind_since = now_;
+  } else {
+    judge(it->first, it->second);
+  }
 }
 
-void Drain::handle(const ConsumerDropped& event) { consumers_.erase(event.id); }
+void Drain::handle(const ConsumerDropped& event) {
+  if (phase_ != Phase::kDraining) consumers_.erase(event.id);
+}
 
 void Drain::handle(const Observed& event) {
   const auto it = consumers_.find(event.id);
   if (it == consumers_.end() || phase_ != Phase::kHolding) return;
-  Consumer& consumer = it->second;
-  Presence presence = event.presence;
-  if (presence == Presence::kLastResort &&
-      consumer.thresholds.last_endpoint.value == LastEndpoint::kIgnore) {
-    presence = Presence::kWithdrawn;
-  }
-  consumer.detail = event.detail;
+  it->second.observed = event.presence;
+  it->second.detail = event.detail;
+  judge(it->first, it->second);
+}
+
+// Applies the thresholds to what was observed last.
+void Drain::judge(const ConsumerId& id, Consumer& consumer) {
+  const bool ignored = consumer.observed == Presence::kLastResort &&
+                       consumer.thresholds.last_endpoint.value == LastEndpoint::kIgnore;
+  const Presence presence = ignored ? Presence::kWithdrawn : consumer.observed;
   if (presence != consumer.presence) {
-    actions_.emplace_back(PresenceChanged{event.id, consumer.presence, presence, event.detail});
+    actions_.emplace_back(PresenceChanged{id, consumer.presence, presence, consumer.detail});
     if (presence == Presence::kBlind) consumer.blind_since = now_;
     consumer.presence = presence;
   }
@@ -151,24 +172,29 @@ void Drain::handle(const Observed& event) {
     consumer.rate_before.reset();
     consumer.gone_at.reset();
     consumer.gone_by.reset();
-    actions_.emplace_back(ConsumerReturned{event.id});
+    actions_.emplace_back(ConsumerReturned{id});
   }
 }
 
 void Drain::handle(const TrafficSeen& event) {
   if (!traffic_) {
     const Instant since = now_ - event.covering;
-    traffic_ = Traffic{since, now_, since, now_, 0};
+    traffic_ = Traffic{now_, since, now_, {since, 0}, {since, 0}};
   }
-  traffic_->reported = now_;
-  traffic_->arrivals += event.arrivals;
-  if (event.arrivals > 0) traffic_->last_arrival = now_;
-  if (event.arrivals > 0 || event.inbound_bytes) traffic_->last_inbound = now_;
+  Traffic& traffic = *traffic_;
+  if (now_ - traffic.window.since > kRateWindow) {
+    traffic.window_before = traffic.window;
+    traffic.window = {traffic.reported, 0};
+  }
+  traffic.reported = now_;
+  traffic.window.arrivals += event.arrivals;
+  if (event.arrivals > 0) traffic.last_arrival = now_;
+  if (event.arrivals > 0 || event.inbound_bytes) traffic.last_inbound = now_;
 }
 
 void Drain::handle(const ConnectionsSeen& event) {
   // A proxy that cannot be asked has not said that it is drained.
-  if (phase_ == Phase::kDraining && event.active) drained_ = *event.active == 0;
+  if (phase_ == Phase::kDraining) drained_ = event.active == 0U;
 }
 
 // ---- Phases -------------------------------------------------------------------------------
@@ -182,11 +208,12 @@ void Drain::proceed() {
 void Drain::proceed_serving() {
   std::vector<HookId> expired;
   for (const auto& [id, hook] : hooks_) {
-    if (hook.trust == Trust::kLocal && now_ >= hook.arrived + policy_.verify_patience) {
+    if (now_ < verify_limit(hook)) continue;
+    if (hook.trust == Trust::kLocal) {
       begin_hold(Trigger::kUnverified);
       return;
     }
-    if (now_ >= verify_limit(hook)) expired.push_back(id);
+    expired.push_back(id);
   }
   for (const HookId id : expired) answer(id, Answer::kUnverified);
 }
@@ -225,7 +252,9 @@ void Drain::begin_hold(Trigger trigger) {
   trigger_ = trigger;
   hold_started_ = now_;
   first_sign_ = now_;
-  for (const auto& [id, hook] : hooks_) first_sign_ = std::min(first_sign_, hook.arrived);
+  for (const auto& [id, hook] : hooks_) {
+    if (hook.trust == Trust::kLocal) first_sign_ = std::min(first_sign_, hook.arrived);
+  }
   for (auto& [id, consumer] : consumers_) consumer.blind_since = now_;
   enter(Phase::kHolding);
   actions_.emplace_back(BeginObserving{});
@@ -286,9 +315,16 @@ bool Drain::all_gone() const {
                      [](const auto& entry) { return entry.second.gone_at.has_value(); });
 }
 
-// Without a traffic observer there is nothing to be quiet.
+// Without a traffic observer there is nothing to be quiet, and one that has ceased to report is
+// not waited for beyond `blind`.
 bool Drain::quiet() const {
-  return !traffic_ || traffic_->reported - traffic_->last_inbound >= policy_.quiet.value;
+  if (!traffic_ || policy_.quiet.value == Duration::zero() || now_ >= traffic_lost()) return true;
+  return now_ - traffic_->reported <= policy_.quiet.value &&
+         traffic_->reported - traffic_->last_inbound >= policy_.quiet.value;
+}
+
+Instant Drain::traffic_lost() const {
+  return std::max(traffic_->reported, *hold_started_) + policy_.blind.value;
 }
 
 // The chance that a consumer sending a kSilenceShare of Poisson arrivals at rate r shows none
@@ -301,10 +337,11 @@ bool Drain::silent_since(const Consumer& consumer) const {
 }
 
 std::optional<double> Drain::arrival_rate() const {
-  if (!traffic_ || traffic_->arrivals < kArrivalsForRate) return std::nullopt;
-  const double observed = in_seconds(traffic_->reported - traffic_->since);
-  if (observed <= 0) return std::nullopt;
-  return static_cast<double>(traffic_->arrivals) / observed;
+  if (!traffic_) return std::nullopt;
+  const std::uint64_t arrivals = traffic_->window_before.arrivals + traffic_->window.arrivals;
+  const double observed = in_seconds(traffic_->reported - traffic_->window_before.since);
+  if (arrivals < kArrivalsForRate || observed <= 0) return std::nullopt;
+  return static_cast<double>(arrivals) / observed;
 }
 
 std::optional<Duration> Drain::known_grace() const {
@@ -322,9 +359,8 @@ Duration Drain::reserve() const {
 }
 
 Instant Drain::deadline() const {
-  // The first sign is at most the kubelet's own start of the stop away from it.
   const Instant by_grace = first_sign_ + grace();
-  return deadline_of_deletion_ ? std::min(*deadline_of_deletion_, by_grace) : by_grace;
+  return std::min(deadline_of_deletion_.value_or(by_grace), by_grace);
 }
 
 Drain::Limit<HoldEnd> Drain::hold_limit() const {
@@ -346,28 +382,26 @@ Drain::Limit<DrainEnd> Drain::drain_limit() const {
   return limit;
 }
 
-// A hook nobody can verify is bounded as a hold begun at its arrival would be.
+// How long a hook waits for its proof: a trusted one briefly, since a hold may begin without;
+// any other as long as a hold without proof would last.
 Instant Drain::verify_limit(const Hook& hook) const {
+  if (hook.trust == Trust::kLocal) return hook.arrived + policy_.verify_patience;
   Duration bound = std::min(policy_.blind.value, grace() - std::max(reserve(), policy_.margin.value));
   if (policy_.hold_max.value) bound = std::min(bound, *policy_.hold_max.value);
-  return hook.arrived + bound;
+  return hook.arrived + std::max(bound, policy_.verify_patience);
 }
 
 std::optional<Instant> Drain::next_wakeup() const {
   std::optional<Instant> next;
   switch (phase_) {
     case Phase::kServing:
-      for (const auto& [id, hook] : hooks_) {
-        keep_earliest(next, verify_limit(hook));
-        if (hook.trust == Trust::kLocal) {
-          keep_earliest(next, hook.arrived + policy_.verify_patience);
-        }
-      }
+      for (const auto& [id, hook] : hooks_) keep_earliest(next, verify_limit(hook));
       break;
     case Phase::kHolding: {
       keep_earliest(next, hold_limit().at);
       const Instant earliest = *hold_started_ + policy_.hold_min.value;
       if (earliest > now_) keep_earliest(next, earliest);
+      if (traffic_ && traffic_lost() > now_) keep_earliest(next, traffic_lost());
       for (const auto& [id, consumer] : consumers_) {
         if (consumer.gone_at) continue;
         if (consumer.withdrawn_at) {

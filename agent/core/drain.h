@@ -203,7 +203,7 @@ using Action = std::variant<AskPod, BeginObserving, EndObserving, DrainProxy, An
 
 // ---- State as others may see it -------------------------------------------------------------
 
-// What began the hold.
+// Why the pod is held. An unverified hold takes the name of its proof when that comes.
 enum class Trigger { kDeletion, kStopping, kUnverified, kOperator };
 
 enum class HoldEnd {
@@ -257,7 +257,7 @@ struct Snapshot {
 
 class Drain {
  public:
-  explicit Drain(Policy policy);
+  explicit Drain(const Policy& policy);
 
   // Requires: `now` never goes back between calls, of either method.
   [[nodiscard]] std::vector<Action> on_event(const Event& event, Instant now);
@@ -275,7 +275,8 @@ class Drain {
  private:
   struct Consumer {
     Thresholds thresholds;
-    Presence presence = Presence::kBlind;
+    Presence observed = Presence::kBlind;
+    Presence presence = Presence::kBlind;  // after the thresholds
     std::string detail;
     Instant blind_since{};
     std::optional<Instant> withdrawn_at;
@@ -288,12 +289,16 @@ class Drain {
     Trust trust;
     Instant arrived;
   };
+  struct RateWindow {
+    Instant since;
+    std::uint64_t arrivals;
+  };
   struct Traffic {
-    Instant since;       // start of the first report
-    Instant reported;    // end of the last
+    Instant reported;  // end of the last report
     Instant last_arrival;
     Instant last_inbound;
-    std::uint64_t arrivals = 0;
+    RateWindow window_before;
+    RateWindow window;
   };
   template <class Reason>
   struct Limit {
@@ -314,6 +319,7 @@ class Drain {
   void handle(const ConnectionsSeen& event);
   void pod_lives(Instant asked_at);
   void learn_deadline(const PodSeen& event);
+  void judge(const ConsumerId& id, Consumer& consumer);
 
   // Does whatever time allows, phase after phase.
   void proceed();
@@ -330,6 +336,8 @@ class Drain {
   [[nodiscard]] std::optional<GoneBy> gone_by(const Consumer& consumer) const;
   [[nodiscard]] bool all_gone() const;
   [[nodiscard]] bool quiet() const;
+  // When a traffic observer that reports no more stops being waited for.
+  [[nodiscard]] Instant traffic_lost() const;
   [[nodiscard]] bool silent_since(const Consumer& consumer) const;
   [[nodiscard]] std::optional<double> arrival_rate() const;
   [[nodiscard]] std::optional<Duration> known_grace() const;

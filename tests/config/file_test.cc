@@ -1,6 +1,7 @@
 // Files as operators, editors and attackers write them.
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,14 +113,14 @@ TEST(File, HasNoAliases) {
   EXPECT_EQ(outcome_of("settle: &a 1s\nquiet: *a\n"),
             "f:2: quiet: aliases (*name) are not supported");
   // Each level would be nine times the one before.
-  std::string bomb = "pod.ips: &a0 [x]\n";
+  std::ostringstream bomb;
+  bomb << "pod.ips: &a0 [x]\n";
   for (int i = 1; i < 20; ++i) {
-    const std::string alias = "*a" + std::to_string(i - 1);
-    bomb += "k" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + alias;
-    for (int j = 0; j < 8; ++j) bomb += ", " + alias;
-    bomb += "]\n";
+    bomb << "k" << i << ": &a" << i << " [*a" << i - 1;
+    for (int j = 0; j < 8; ++j) bomb << ", *a" << i - 1;
+    bomb << "]\n";
   }
-  EXPECT_EQ(outcome_of(bomb), "f:2: k1: unknown key");
+  EXPECT_EQ(outcome_of(bomb.str()), "f:2: k1: unknown key");
 }
 
 TEST(File, HasNoTags) {

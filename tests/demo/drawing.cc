@@ -17,15 +17,17 @@ namespace {
 constexpr double kWidth = 1200;
 constexpr double kLeft = 90;
 constexpr double kRight = 30;
-constexpr double kHead = 128;      // above the first panel
-constexpr double kCaption = 34;    // above a panel's bars
-constexpr double kBars = 84;       // the height of the nominal rate
+constexpr double kHead = 128;       // above the first panel
+constexpr double kCaption = 34;     // above a panel's bars
+constexpr double kBars = 90;        // where requests are drawn
+constexpr double kNominalBar = 82;  // the height of the nominal rate
+constexpr double kBarGap = 0.8;
 constexpr double kAbovePods = 14;  // between the bars and the pods
 constexpr double kRow = 15;        // one pod
 constexpr double kPod = 9;         // its bar
 constexpr double kBelowPods = 44;  // the axis, and air before the next panel
 constexpr double kBinSeconds = 0.1;
-constexpr double kPointer = 7;
+constexpr double kPointer = 8;
 
 constexpr const char* kStyle = R"(
 svg{background:#fff;font-family:system-ui,"Segoe UI","Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
@@ -152,7 +154,9 @@ class Panel {
       }
     }
     svg_.line(kLeft, bars_bottom_, kWidth - kRight, bars_bottom_, "axis");
-    svg_.text(kLeft - 8, top + 10, "small right", std::to_string(scene_.rate) + "/s");
+    const double nominal = bars_bottom_ - kNominalBar;
+    svg_.line(kLeft, nominal, kWidth - kRight, nominal, "grid");
+    svg_.text(kLeft - 8, nominal + 4, "small right", std::to_string(scene_.rate) + "/s");
     svg_.text(kLeft - 8, bars_bottom_, "small right", "0");
   }
 
@@ -163,20 +167,31 @@ class Panel {
       int ok = 0;
       int failed = 0;
     };
+    const double first = second(recording_.load_began);
     std::map<int, Bin> bins;
     for (const auto& sample : recording_.samples) {
-      Bin& bin = bins[static_cast<int>(std::floor(second(sample.at) / kBinSeconds))];
+      Bin& bin = bins[static_cast<int>((second(sample.at) - first) / kBinSeconds)];
       ++(sample.ok ? bin.ok : bin.failed);
     }
-    const double width = scale_.x(kBinSeconds) - scale_.x(0);
-    const double unit = kBars / std::max(1.0, scene_.rate * kBinSeconds);
+    const double last = x(recording_.load_ended);
     for (const auto& [number, bin] : bins) {
-      const double left = scale_.x(number * kBinSeconds);
-      const double failed = std::min(kBars, bin.failed * unit);
-      const double ok = std::min(kBars - failed, bin.ok * unit);
-      if (ok > 0) svg_.rect(left, bars_bottom_ - failed - ok, width - 0.8, ok, "ok");
-      if (failed > 0) svg_.rect(left, bars_bottom_ - failed, width - 0.8, failed, "failed");
+      const double left = scale_.x(first + number * kBinSeconds);
+      const double right = std::min(last, scale_.x(first + (number + 1) * kBinSeconds));
+      const double failed = bar_height(bin.failed);
+      const double ok = bar_height(bin.failed + bin.ok) - failed;
+      draw_bar(left, right, failed, ok, "ok");
+      draw_bar(left, right, 0, failed, "failed");
     }
+  }
+
+  [[nodiscard]] double bar_height(int requests) const {
+    const double nominal = std::max(1.0, scene_.rate * kBinSeconds);
+    return std::min(kBars, kNominalBar * requests / nominal);
+  }
+
+  void draw_bar(double left, double right, double above, double height, const char* css_class) {
+    if (height <= 0 || right - left <= kBarGap) return;
+    svg_.rect(left, bars_bottom_ - above - height, right - left - kBarGap, height, css_class);
   }
 
   // Each phase lasts until the next moment that came; a moment before an earlier one is skipped.

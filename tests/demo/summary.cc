@@ -9,6 +9,8 @@
 namespace lastcall::demo {
 namespace {
 
+constexpr double kWorthTelling = 0.5;
+
 double in_seconds(net::Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -21,12 +23,10 @@ std::string fixed(double value) {
   return text.str();
 }
 
-std::string sentence(const Row& row) {
-  const std::string lost = row.failed == 0 ? "lost nothing"
-                                           : "lost " + std::to_string(row.failed) + " of " +
-                                                 std::to_string(row.sent) + " requests";
-  return to_string(row.strategy) + " " + lost + " and took " + fixed(row.stop_seconds_p50) +
-         " s per pod";
+std::string losses(const Row& row) {
+  if (row.failed == 0) return to_string(row.strategy) + " lost nothing";
+  return to_string(row.strategy) + " lost " + std::to_string(row.failed) + " of " +
+         std::to_string(row.sent) + " requests";
 }
 
 const Row* find(const std::vector<Row>& rows, PreStop pre_stop) {
@@ -36,12 +36,15 @@ const Row* find(const std::vector<Row>& rows, PreStop pre_stop) {
   return it == rows.end() ? nullptr : &*it;
 }
 
-// What another strategy did wrong, measured by lastcall's result; empty: nothing.
+// What another strategy did worse; empty: nothing.
 std::string compared(const Row& other, const Row& lastcall) {
-  if (other.failed > lastcall.failed) return sentence(other);
+  if (other.failed > lastcall.failed) {
+    return losses(other) + ": its pods stopped after " + fixed(other.stop_seconds_p50) +
+           " s, while the balancer still chose them.\n";
+  }
   const double longer = other.stop_seconds_p50 - lastcall.stop_seconds_p50;
-  if (longer < 0.5) return "";
-  return sentence(other) + ", " + fixed(longer) + " s longer than needed to know";
+  if (longer < kWorthTelling) return "";
+  return losses(other) + ", but each pod took " + fixed(longer) + " s longer than with lastcall.\n";
 }
 
 }  // namespace
@@ -89,11 +92,10 @@ std::string to_json(const std::vector<Row>& rows) {
 std::string conclusion(const std::vector<Row>& rows) {
   const Row* const lastcall = find(rows, PreStop::kLastcall);
   if (lastcall == nullptr) return "";
-  std::string text = sentence(*lastcall) + ".\n";
+  std::string text = losses(*lastcall) + ": each pod stayed " + fixed(lastcall->stop_seconds_p50) +
+                     " s, until its agent saw that it could go.\n";
   for (const Row& row : rows) {
-    if (&row == lastcall) continue;
-    const std::string other = compared(row, *lastcall);
-    if (!other.empty()) text += other + ".\n";
+    if (&row != lastcall) text += compared(row, *lastcall);
   }
   return text;
 }

@@ -30,10 +30,14 @@ BufferPtr buffer_of(std::string_view bytes) {
 
 std::string method_of(const evhttp_request* request) {
   switch (evhttp_request_get_command(request)) {
-    case EVHTTP_REQ_GET: return "GET";
-    case EVHTTP_REQ_POST: return "POST";
-    case EVHTTP_REQ_DELETE: return "DELETE";
-    default: return "OPTIONS";
+    case EVHTTP_REQ_GET:
+      return "GET";
+    case EVHTTP_REQ_POST:
+      return "POST";
+    case EVHTTP_REQ_DELETE:
+      return "DELETE";
+    default:
+      return "OPTIONS";
   }
 }
 
@@ -147,8 +151,7 @@ void ApiListener::HttpFree::operator()(evhttp* http) const { evhttp_free(http); 
 
 ApiListener::ApiListener(net::EventLoop& loop, FakeApiServer& server)
     : server_(server), http_(evhttp_new(loop.base())) {
-  evhttp_bound_socket* const socket =
-      evhttp_bind_socket_with_handle(http_.get(), "127.0.0.1", 0);
+  evhttp_bound_socket* const socket = evhttp_bind_socket_with_handle(http_.get(), "127.0.0.1", 0);
   if (socket == nullptr) {
     std::fputs("cannot listen on 127.0.0.1\n", stderr);
     std::abort();

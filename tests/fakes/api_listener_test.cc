@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "gtest/gtest.h"
+
 #include "net/curl_client.h"
 
 namespace lastcall::fakes {

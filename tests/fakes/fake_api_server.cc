@@ -49,8 +49,8 @@ std::optional<std::uint64_t> number(const std::string& text) {
 }
 
 Json status_json(int status, std::string_view reason, std::string_view message) {
-  return {{"kind", "Status"},     {"apiVersion", "v1"}, {"metadata", Json::object()},
-          {"status", "Failure"},  {"message", message}, {"reason", reason},
+  return {{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", Json::object()},
+          {"status", "Failure"}, {"message", message}, {"reason", reason},
           {"code", status}};
 }
 
@@ -156,10 +156,10 @@ void FakeApiServer::serve(const ApiCall& call, Exchange& exchange) {
     refuse(exchange, 401, "Unauthorized", "Unauthorized");
   } else if (forbidden_.contains(what)) {
     refuse(exchange, 403, "Forbidden",
-           query.resource_name + " is forbidden: User \"system:serviceaccount:" +
-               store_.namespace_name() + ":default\" cannot " + query.verb + " resource \"" +
-               query.resource_name + "\" in API group \"" +
-               std::string(query.resource ? group_of(*query.resource) : "") +
+           query.resource_name +
+               " is forbidden: User \"system:serviceaccount:" + store_.namespace_name() +
+               ":default\" cannot " + query.verb + " resource \"" + query.resource_name +
+               "\" in API group \"" + std::string(query.resource ? group_of(*query.resource) : "") +
                "\" in the namespace \"" + store_.namespace_name() + "\"");
   } else if (query.verb == "create") {
     create(query, call.body, exchange);
@@ -261,8 +261,8 @@ void FakeApiServer::watch(const Query& query, Exchange& exchange) {
     return;
   }
   const bool gone = !anywhere && *since < store_.compacted();
-  const std::string too_old = "too old resource version: " + from + " (" +
-                              std::to_string(store_.compacted()) + ")";
+  const std::string too_old =
+      "too old resource version: " + from + " (" + std::to_string(store_.compacted()) + ")";
   if (gone && gone_form_ == GoneForm::kStatus) {
     refuse(exchange, 410, "Expired", too_old);
     return;
@@ -340,8 +340,7 @@ void FakeApiServer::cut_watches() {
 
 // ---- The cluster --------------------------------------------------------------------------
 
-void FakeApiServer::delete_pod(const std::string& name,
-                               std::optional<std::chrono::seconds> grace) {
+void FakeApiServer::delete_pod(const std::string& name, std::optional<std::chrono::seconds> grace) {
   const auto* found = store_.get<Pod>(Resource::kPods, name);
   if (found == nullptr) return;
   Pod pod = *found;

@@ -4,6 +4,7 @@
 #include <list>
 
 #include "gtest/gtest.h"
+
 #include "tests/fakes/recorded_answer.h"
 #include "tests/fakes/sim_loop.h"
 

@@ -41,12 +41,13 @@ void add_labels(Json& metadata, const char* key, const Labels& labels) {
 }
 
 void add_manager(Json& metadata, const char* manager) {
-  metadata["managedFields"] = Json::array({{{"manager", manager},
-                                            {"operation", "Update"},
-                                            {"apiVersion", "v1"},
-                                            {"time", metadata["creationTimestamp"]},
-                                            {"fieldsType", "FieldsV1"},
-                                            {"fieldsV1", {{"f:metadata", {{".", Json::object()}}}}}}});
+  metadata["managedFields"] =
+      Json::array({{{"manager", manager},
+                    {"operation", "Update"},
+                    {"apiVersion", "v1"},
+                    {"time", metadata["creationTimestamp"]},
+                    {"fieldsType", "FieldsV1"},
+                    {"fieldsV1", {{"f:metadata", {{".", Json::object()}}}}}}});
 }
 
 Json condition(const char* type, bool status, const Metadata& metadata) {
@@ -96,9 +97,8 @@ Json render(const Pod& pod, Json metadata, const Metadata& known) {
 Json render(const Service& service, Json metadata, const Metadata&) {
   add_labels(metadata, "annotations", service.annotations);
   add_manager(metadata, "kubectl");
-  Json spec = {{"ports", Json::array({{{"protocol", "TCP"},
-                                       {"port", 80},
-                                       {"targetPort", service.port}}})}};
+  Json spec = {
+      {"ports", Json::array({{{"protocol", "TCP"}, {"port", 80}, {"targetPort", service.port}}})}};
   add_labels(spec, "selector", service.selector);
   spec["clusterIP"] = service.headless ? "None" : "10.96.0.10";
   spec["type"] = service.local_only ? "LoadBalancer" : "ClusterIP";
@@ -219,12 +219,11 @@ std::string http_date(net::WallTime time) {
                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const auto at = calendar(time);
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%s, %02u %s %04d %02ld:%02ld:%02ld GMT",
-                kDays.at(at.weekday), static_cast<unsigned>(at.date.day()),
-                kMonths.at(static_cast<unsigned>(at.date.month()) - 1),
-                static_cast<int>(at.date.year()), static_cast<long>(at.time.hours().count()),
-                static_cast<long>(at.time.minutes().count()),
-                static_cast<long>(at.time.seconds().count()));
+  std::snprintf(
+      text.data(), text.size(), "%s, %02u %s %04d %02ld:%02ld:%02ld GMT", kDays.at(at.weekday),
+      static_cast<unsigned>(at.date.day()), kMonths.at(static_cast<unsigned>(at.date.month()) - 1),
+      static_cast<int>(at.date.year()), static_cast<long>(at.time.hours().count()),
+      static_cast<long>(at.time.minutes().count()), static_cast<long>(at.time.seconds().count()));
   return text.data();
 }
 

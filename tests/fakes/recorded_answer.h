@@ -1,10 +1,9 @@
 // An Exchange that keeps what the server wrote, for tests to look at.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json.hpp>
 
 #include "tests/fakes/fake_api_server.h"
 

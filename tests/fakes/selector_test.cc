@@ -19,8 +19,10 @@ TEST(Selector, EqualityComesWithOneSignOrTwo) {
 }
 
 TEST(Selector, InTakesOneOfSeveral) {
-  EXPECT_TRUE(matches("kubernetes.io/service-name in (a,b)", {{"kubernetes.io/service-name", "b"}}));
-  EXPECT_FALSE(matches("kubernetes.io/service-name in (a,b)", {{"kubernetes.io/service-name", "c"}}));
+  EXPECT_TRUE(
+      matches("kubernetes.io/service-name in (a,b)", {{"kubernetes.io/service-name", "b"}}));
+  EXPECT_FALSE(
+      matches("kubernetes.io/service-name in (a,b)", {{"kubernetes.io/service-name", "c"}}));
 }
 
 TEST(Selector, RequirementsAddUp) {

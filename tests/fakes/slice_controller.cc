@@ -130,10 +130,12 @@ void SliceController::place(const Service& service, const std::vector<Endpoint>&
     const auto room = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
       return slice.ipv6 == ipv6 && slice.endpoints.size() < endpoints_max_;
     });
-    Slice slice = room != slices.end() ? *room
-                                       : Slice{make_name(service.name), service.name,
-                                               std::string(kSliceController), ipv6, service.port,
-                                               {}};
+    Slice slice = room != slices.end() ? *room : Slice{make_name(service.name),
+                                                       service.name,
+                                                       std::string(kSliceController),
+                                                       ipv6,
+                                                       service.port,
+                                                       {}};
     slice.endpoints.push_back(endpoint);
     store_.put(std::move(slice));
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "gtest/gtest.h"
+
 #include "tests/fakes/fake_api_server.h"
 #include "tests/fakes/sim_loop.h"
 
@@ -27,8 +28,8 @@ class SliceControllerTest : public testing::Test {
   }
   Endpoint endpoint(const std::string& pod) {
     const auto all = server.slices().endpoints("web");
-    const auto it = std::find_if(all.begin(), all.end(),
-                                 [&](const Endpoint& e) { return e.pod == pod; });
+    const auto it =
+        std::find_if(all.begin(), all.end(), [&](const Endpoint& e) { return e.pod == pod; });
     return it == all.end() ? Endpoint{} : *it;
   }
   std::size_t slice_count() { return server.store().all(Resource::kSlices).size(); }

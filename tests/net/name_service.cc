@@ -13,7 +13,7 @@ namespace {
 std::mutex mutex;
 std::condition_variable changed;
 bool silent = false;
-std::atomic<bool> asked_for_slow = false;
+std::atomic<bool> asked_for_a_name = false;
 
 }  // namespace
 
@@ -22,9 +22,9 @@ extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* no
                                                                   const char* service,
                                                                   const addrinfo* hints,
                                                                   addrinfo** result) {
-  if (node != nullptr && std::string_view(node) == "slow.test") {
+  if (node != nullptr && std::string_view(node).ends_with(".test")) {
     std::unique_lock lock(mutex);
-    asked_for_slow = true;
+    asked_for_a_name = true;
     changed.wait(lock, [] { return !silent; });
     return EAI_NONAME;
   }
@@ -38,7 +38,7 @@ namespace lastcall::net {
 SlowNames::SlowNames() {
   const std::lock_guard lock(mutex);
   silent = true;
-  asked_for_slow = false;
+  asked_for_a_name = false;
 }
 
 SlowNames::~SlowNames() {
@@ -47,6 +47,6 @@ SlowNames::~SlowNames() {
   changed.notify_all();
 }
 
-bool SlowNames::asked() const { return asked_for_slow; }
+bool SlowNames::asked() const { return asked_for_a_name; }
 
 }  // namespace lastcall::net

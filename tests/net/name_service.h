@@ -3,7 +3,8 @@
 
 namespace lastcall::net {
 
-// While it lives, looking up "slow.test" blocks, as it does when a name server is silent.
+// No name under ".test" is known. While this lives, looking one up blocks, as it does when a
+// name server is silent.
 class SlowNames {
  public:
   SlowNames();

@@ -1,19 +1,16 @@
 // A check that cannot fail is worth nothing: each invariant is broken on purpose, and the
 // checker has to say which.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "gtest/gtest.h"
+
 #include "tests/sim/world.h"
 
 namespace lastcall::sim {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 Scenario calm() {
   Scenario scenario;
@@ -71,12 +68,11 @@ class HammeringClient final : public net::HttpClient {
   net::Loop& loop_;
 };
 
-std::string replace_all(std::string text, std::string_view what, std::string_view with) {
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
     text.replace(at, what.size(), with);
     at += with.size();
   }
-  return text;
 }
 
 TEST(BrokenPolicyIsCaught, TheSoundOneIsNot) {
@@ -92,10 +88,10 @@ TEST(BrokenPolicyIsCaught, AnsweringAtOnceBreaksS1) {
 
 TEST(BrokenPolicyIsCaught, SeeingAWithdrawalThatIsNoneBreaksS1) {
   Sabotage liar;
-  liar.tamper = [](std::string text) {
-    text = replace_all(std::move(text), R"("ready":true)", R"("ready":false)");
-    return replace_all(std::move(text), R"("serving":true,"terminating":false)",
-                       R"("serving":false,"terminating":true)");
+  liar.tamper = [](std::string& text) {
+    replace_all(text, R"("ready":true)", R"("ready":false)");
+    replace_all(text, R"("serving":true,"terminating":false)",
+                R"("serving":false,"terminating":true)");
   };
   EXPECT_TRUE(reports(World(calm(), 1, false, liar).run(), "S1"));
 }
@@ -108,9 +104,8 @@ TEST(BrokenPolicyIsCaught, NeverAnsweringBreaksS2) {
 
 TEST(BrokenPolicyIsCaught, NotSeeingWhatIsToldBreaksS3) {
   Sabotage deaf;
-  deaf.tamper = [](std::string text) {
+  deaf.tamper = [](std::string& text) {
     if (text.starts_with(R"({"type":)")) text.assign(1, ' ');
-    return text;
   };
   EXPECT_TRUE(reports(World(calm(), 1, false, deaf).run(), "S3"));
 }

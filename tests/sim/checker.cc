@@ -31,10 +31,9 @@ const core::ConsumerState* find(const core::Snapshot& snapshot, const std::strin
 }
 
 bool is_named(const core::Snapshot& snapshot, const std::string& kind, const std::string& ending) {
-  return std::any_of(snapshot.still_there.begin(), snapshot.still_there.end(),
-                     [&](const core::ConsumerId& id) {
-                       return id.kind == kind && id.name.ends_with(ending);
-                     });
+  return std::any_of(
+      snapshot.still_there.begin(), snapshot.still_there.end(),
+      [&](const core::ConsumerId& id) { return id.kind == kind && id.name.ends_with(ending); });
 }
 
 bool gone_unseen(const core::ConsumerState& state) { return state.gone_by == core::GoneBy::kBlind; }
@@ -65,8 +64,9 @@ void Checker::on_request(net::Instant now) {
 void Checker::on_snapshot(const core::Snapshot& snapshot) {
   const bool forward = snapshot.phase >= phase_;
   const bool anew = phase_ == core::Phase::kReleased && ended_unproven_;
-  expect(forward || anew, "S4",
-         std::string(core::to_string(phase_)) + " -> " + std::string(core::to_string(snapshot.phase)));
+  expect(
+      forward || anew, "S4",
+      std::string(core::to_string(phase_)) + " -> " + std::string(core::to_string(snapshot.phase)));
   phase_ = snapshot.phase;
   ended_unproven_ = snapshot.phase == core::Phase::kReleased && !snapshot.deadline_proven;
 }
@@ -129,7 +129,8 @@ void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, cons
   const auto held = *snapshot.released - *snapshot.hold_started;
   switch (*snapshot.hold_end) {
     case core::HoldEnd::kHoldMax:
-      expect(scenario_.hold_max && held >= *scenario_.hold_max, "S1", "hold.max after " + text(held));
+      expect(scenario_.hold_max && held >= *scenario_.hold_max, "S1",
+             "hold.max after " + text(held));
       break;
     case core::HoldEnd::kUnproven:
       expect(!life.read_deletion, "S1", "unproven, although the deletion was read");
@@ -206,7 +207,8 @@ void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const
                               *stop.hook_at + seconds(2)});
   const auto due = base + scenario_.settle + kPropagation;
   const auto hold_max = *snapshot.hold_started + scenario_.hold_max.value_or(Millis(3'600'000));
-  const auto limit = std::min(*stop.deadline - reserve(*stop.deadline - stop.began) - kGrain, hold_max);
+  const auto limit =
+      std::min(*stop.deadline - reserve(*stop.deadline - stop.began) - kGrain, hold_max);
   if (due >= limit) return;
   expect(*snapshot.released <= due, "S3",
          "released " + text(*snapshot.released - *withdrawn) + " after the last withdrawal");

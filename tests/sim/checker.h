@@ -25,9 +25,9 @@ struct Life {
 
 // What is known of the stop as a whole.
 struct Stop {
-  net::Instant began{};                    // the DELETE, or what took its place
-  std::optional<net::Instant> hook_at;     // when the kubelet first ran the hook
-  std::optional<net::Instant> deadline;    // the true deletionTimestamp
+  net::Instant began{};                  // the DELETE, or what took its place
+  std::optional<net::Instant> hook_at;   // when the kubelet first ran the hook
+  std::optional<net::Instant> deadline;  // the true deletionTimestamp
   net::Instant last_restart{};
   std::optional<net::Instant> healed;
   bool operator_released = false;
@@ -44,9 +44,9 @@ class Checker {
 
   Checker(const Scenario& scenario, const Truth& truth) : scenario_(scenario), truth_(truth) {}
 
-  void on_request(net::Instant now);                            // S5
+  void on_request(net::Instant now);  // S5
   void on_life() { phase_ = core::Phase::kServing; }
-  void on_snapshot(const core::Snapshot& snapshot);             // S4
+  void on_snapshot(const core::Snapshot& snapshot);  // S4
   // The stop's hook was answered: S1, S2, S3, S6.
   void on_release(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
                   net::Instant now);

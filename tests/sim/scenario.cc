@@ -13,7 +13,8 @@ T pick(RandomSource& random, std::initializer_list<T> choices) {
 }
 
 Millis millis(RandomSource& random, int least, int most) {
-  return Millis(least + static_cast<int>(random.below(static_cast<std::uint64_t>(most - least) + 1)));
+  return Millis(least +
+                static_cast<int>(random.below(static_cast<std::uint64_t>(most - least) + 1)));
 }
 
 void draw_pod(RandomSource& random, Scenario& s) {
@@ -35,7 +36,8 @@ void draw_cluster(RandomSource& random, Scenario& s) {
   s.dual_stack = random.chance(0.15);
   s.endpoints_max = pick<std::size_t>(random, {1, 2, 100});
   s.duplicated = random.chance(0.15);
-  s.controller_delay = random.chance(0.7) ? millis(random, 5, 3'000) : millis(random, 3'000, 60'000);
+  s.controller_delay =
+      random.chance(0.7) ? millis(random, 5, 3'000) : millis(random, 3'000, 60'000);
   if (random.chance(0.3)) s.write_gap = millis(random, 1, 1'500);
   s.services_forbidden = random.chance(0.02);
   s.slices_forbidden = random.chance(0.02);
@@ -52,8 +54,9 @@ void draw_events(RandomSource& random, Scenario& s) {
   const auto grace = static_cast<int>(Millis(s.grace).count());
   const auto during_stop = [&] { return s.stop_at + millis(random, 0, grace); };
   if (random.chance(0.1)) {
-    s.shortening = {millis(random, 500, grace / 2),
-                    std::chrono::seconds(1 + random.below(static_cast<std::uint64_t>(grace) / 2'000))};
+    s.shortening = {
+        millis(random, 500, grace / 2),
+        std::chrono::seconds(1 + random.below(static_cast<std::uint64_t>(grace) / 2'000))};
   }
   if (random.chance(0.1)) s.others_fail_at = during_stop();
   if (random.chance(0.5)) s.replacement_at = during_stop();
@@ -67,9 +70,9 @@ void draw_events(RandomSource& random, Scenario& s) {
 
 void draw_faults(RandomSource& random, Scenario& s) {
   const double level = pick(random, {0.0, 0.02, 0.1, 0.3});
-  s.faults.latency_most = pick(random, {std::chrono::microseconds(2'000),
-                                        std::chrono::microseconds(50'000),
-                                        std::chrono::microseconds(800'000)});
+  s.faults.latency_most =
+      pick(random, {std::chrono::microseconds(2'000), std::chrono::microseconds(50'000),
+                    std::chrono::microseconds(800'000)});
   s.faults.refused = s.faults.reset = s.faults.status = s.faults.garbage = level / 2;
   s.faults.stalled = s.faults.lost = level / 8;
   s.faults.split = pick(random, {0.0, 0.3, 0.9});

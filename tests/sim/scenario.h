@@ -57,10 +57,10 @@ struct Scenario {
     Millis after{};  // the first DELETE
     std::chrono::seconds grace{};
   };
-  std::optional<Shortening> shortening{};      // a second DELETE; the hook is run again
-  std::optional<Millis> others_fail_at{};      // all other pods turn not ready
-  std::optional<Millis> replacement_at{};      // and another becomes ready
-  std::vector<Millis> moves_at{};              // the own entry moves to another slice
+  std::optional<Shortening> shortening{};  // a second DELETE; the hook is run again
+  std::optional<Millis> others_fail_at{};  // all other pods turn not ready
+  std::optional<Millis> replacement_at{};  // and another becomes ready
+  std::vector<Millis> moves_at{};          // the own entry moves to another slice
   Millis move_gap{10};
   std::optional<Millis> operator_release_at{};
 
@@ -68,12 +68,13 @@ struct Scenario {
   Faults faults{};
   std::optional<Millis> down_from{};
   std::optional<Millis> down_until{};  // none: for ever
+  std::optional<Millis> down_again_from{};
   std::vector<Millis> restarts_at{};   // the agent is killed and started anew
   std::vector<Millis> rotations_at{};  // the old token is refused from then on
   std::vector<Millis> compactions_at{};
-  std::vector<Millis> closures_at{};   // the server ends its watches
+  std::vector<Millis> closures_at{};  // the server ends its watches
   std::vector<Millis> wall_jumps_at{};
-  std::optional<Millis> healed_at{};   // no faults of any kind from then on
+  std::optional<Millis> healed_at{};  // no faults of any kind from then on
 };
 
 // What this seed stands for.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+
 #include "tests/sim/world.h"
 
 namespace lastcall::sim {
@@ -99,7 +100,7 @@ TEST(Stop, ApiDownForTheWholeStop) {
   scenario.healed_at.reset();
   scenario.down_from = scenario.stop_at - Millis(100);
   scenario.grace = seconds(60);
-  expect_released(run(scenario), "unproven", seconds(26), milliseconds(26'200));
+  expect_released(run(scenario), "blind", seconds(26), milliseconds(26'200));
 }
 
 TEST(Stop, ApiDownForTheWholeStopAndANetworkHook) {
@@ -130,6 +131,33 @@ TEST(Stop, DeadlineMovedEarlierReleasesEarlier) {
   scenario.controller_delay = Millis(100'000);
   scenario.shortening = {Millis(5'000), seconds(20)};
   expect_released(run(scenario), "deadline", seconds(7), seconds(20));
+}
+
+// Found by seeds 2530 and 2833: a LIST in the middle of a move shows no entry of ours, and then
+// nothing can be seen for longer than the settle.
+TEST(Stop, AnEntryMissingForAMomentIsNotGoneWhenSightIsLost) {
+  auto scenario = calm();
+  scenario.healed_at.reset();
+  scenario.grace = seconds(60);
+  scenario.controller_delay = Millis(100'000);
+  scenario.move_gap = Millis(200);
+  scenario.moves_at = {scenario.stop_at + Millis(2'000)};
+  scenario.down_from = scenario.stop_at + Millis(2'050);
+  expect_released(run(scenario), "blind", seconds(25), seconds(28));
+}
+
+// Found by seed 2524: a container restart that could not be told from a stop at once is over,
+// and the stop that follows has to be decided without the API server.
+TEST(Stop, TheGracePeriodIsRememberedAfterALivenessRestart) {
+  auto scenario = calm();
+  scenario.grace = seconds(12);
+  scenario.healed_at.reset();
+  scenario.liveness_at = Millis(5'000);
+  scenario.down_from = Millis(4'900);
+  scenario.down_until = Millis(7'000);
+  scenario.stop_at = Millis(40'000);
+  scenario.down_again_from = Millis(39'000);
+  expect_released(run(scenario), "deadline", seconds(7), seconds(11));
 }
 
 TEST(Stop, NodeShutdownHoldsForBlind) {

@@ -148,7 +148,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   void chunk(std::string_view bytes) override {
     if (closed_) return;
     std::string text(bytes);
-    if (network_.tamper_) text = network_.tamper_(std::move(text));
+    if (network_.tamper_) network_.tamper_(text);
     const bool fragile =
         fate_ == Fate::kReset || fate_ == Fate::kStalled || fate_ == Fate::kGarbage;
     if (!fragile || text.size() <= free_bytes_) {
@@ -307,10 +307,12 @@ SimNetwork::Fate SimNetwork::draw_fate() {
   if (down_) return Fate::kRefused;
   const auto draw = static_cast<double>(random_.below(1'000'000)) / 1e6;
   double sum = 0;
-  for (const auto& [chance, fate] :
-       {std::pair{faults_.refused, Fate::kRefused}, {faults_.lost, Fate::kLost},
-        {faults_.reset, Fate::kReset}, {faults_.stalled, Fate::kStalled},
-        {faults_.status, Fate::kStatus}, {faults_.garbage, Fate::kGarbage}}) {
+  for (const auto& [chance, fate] : {std::pair{faults_.refused, Fate::kRefused},
+                                     {faults_.lost, Fate::kLost},
+                                     {faults_.reset, Fate::kReset},
+                                     {faults_.stalled, Fate::kStalled},
+                                     {faults_.status, Fate::kStatus},
+                                     {faults_.garbage, Fate::kGarbage}}) {
     sum += chance;
     if (draw < sum) return fate;
   }

@@ -20,17 +20,15 @@ namespace lastcall::sim {
 struct Faults {
   std::chrono::microseconds latency_least{200};
   std::chrono::microseconds latency_most{2'000};
-  double refused = 0;     // no connection
-  double lost = 0;        // connects to nothing, until the connect limit
-  double reset = 0;       // cut at any byte, or before the first
-  double stalled = 0;     // silent from some byte on
-  double status = 0;      // 401, 410, 429 or 5xx in place of the answer
-  double garbage = 0;     // HTML, or JSON that ends early
-  double split = 0;       // each chunk: arrives in pieces, cut at any byte
+  double refused = 0;  // no connection
+  double lost = 0;     // connects to nothing, until the connect limit
+  double reset = 0;    // cut at any byte, or before the first
+  double stalled = 0;  // silent from some byte on
+  double status = 0;   // 401, 410, 429 or 5xx in place of the answer
+  double garbage = 0;  // HTML, or JSON that ends early
+  double split = 0;    // each chunk: arrives in pieces, cut at any byte
 
-  [[nodiscard]] double any() const {
-    return refused + lost + reset + stalled + status + garbage;
-  }
+  [[nodiscard]] double any() const { return refused + lost + reset + stalled + status + garbage; }
 };
 
 // What the agent has been told of its own pod: complete, unharmed answers only.
@@ -55,9 +53,7 @@ class SimNetwork final : public net::HttpClient {
   // Cuts everything that is under way.
   void reset_all();
   // Rewrites what the server says before the agent sees it.
-  void set_tampering(std::function<std::string(std::string)> tamper) {
-    tamper_ = std::move(tamper);
-  }
+  void set_tampering(std::function<void(std::string&)> tamper) { tamper_ = std::move(tamper); }
   void on_request(std::function<void()> listener) { on_request_ = std::move(listener); }
   void on_pod_reading(std::function<void(const PodReading&)> listener) {
     on_pod_reading_ = std::move(listener);
@@ -76,7 +72,7 @@ class SimNetwork final : public net::HttpClient {
   Journal& journal_;
   Faults faults_;
   bool down_ = false;
-  std::function<std::string(std::string)> tamper_;
+  std::function<void(std::string&)> tamper_;
   std::function<void()> on_request_;
   std::function<void(const PodReading&)> on_pod_reading_;
   std::set<Call*> open_;

@@ -65,9 +65,12 @@ Presence Truth::look(const std::string& service) const {
 
 const char* to_string(Presence presence) {
   switch (presence) {
-    case Presence::kRoutable: return "routable";
-    case Presence::kLastResort: return "last-resort";
-    case Presence::kWithdrawn: return "withdrawn";
+    case Presence::kRoutable:
+      return "routable";
+    case Presence::kLastResort:
+      return "last-resort";
+    case Presence::kWithdrawn:
+      return "withdrawn";
   }
   return "?";
 }

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 constexpr const char* kNamespace = "shop";
 constexpr const char* kPod = "own";
-constexpr Millis kReconnect{250};   // lastcall-hook
+constexpr Millis kReconnect{250};  // lastcall-hook
 constexpr Millis kProcessStart{300};
 constexpr Millis kSigtermDelay{50};
 constexpr Millis kExitPatience{1'000};
@@ -109,7 +109,9 @@ void World::build_cluster() {
 
 // ---- What happens -------------------------------------------------------------------------
 
-void World::at(Millis when, std::function<void()> what) { loop_.at(start_ + when, std::move(what)); }
+void World::at(Millis when, std::function<void()> what) {
+  loop_.at(start_ + when, std::move(what));
+}
 
 void World::trouble_at(Millis when, std::function<void()> what) {
   if (!scenario_.healed_at || when < *scenario_.healed_at) at(when, std::move(what));
@@ -127,8 +129,8 @@ void World::schedule() {
   }
   if (scenario_.others_fail_at) {
     at(*scenario_.others_fail_at, [this] {
-      for (const auto& [name, object] : fakes::KubeStore::Objects(
-               server_.store().all(fakes::Resource::kPods))) {
+      for (const auto& [name, object] :
+           fakes::KubeStore::Objects(server_.store().all(fakes::Resource::kPods))) {
         if (name != kPod) server_.set_ready(name, false);
       }
     });
@@ -154,12 +156,8 @@ void World::schedule() {
 }
 
 void World::schedule_troubles() {
-  if (scenario_.down_from) {
-    trouble_at(*scenario_.down_from, [this] {
-      journal_.write("net", "the API server is unreachable");
-      network_.set_down(true);
-      network_.reset_all();
-    });
+  for (const auto& from : {scenario_.down_from, scenario_.down_again_from}) {
+    if (from) trouble_at(*from, [this] { break_down(); });
   }
   if (scenario_.down_until) {
     trouble_at(*scenario_.down_until, [this] { network_.set_down(false); });
@@ -174,6 +172,12 @@ void World::schedule_troubles() {
     loop_.jump_wall(random_.between(-std::chrono::hours(48), std::chrono::hours(48)));
   });
   if (scenario_.healed_at) at(*scenario_.healed_at, [this] { heal(); });
+}
+
+void World::break_down() {
+  journal_.write("net", "the API server is unreachable");
+  network_.set_down(true);
+  network_.reset_all();
 }
 
 void World::rotate_token() {
@@ -286,8 +290,7 @@ void World::restart_agent() {
 
 void World::send_liveness_hook() {
   const auto sent = loop_.now();
-  auto& server =
-      scenario_.hook == HookKind::kLocal ? process_->local_server : process_->pod_server;
+  auto& server = scenario_.hook == HookKind::kLocal ? process_->local_server : process_->pod_server;
   journal_.write("kubelet", "hook of a restarting container");
   server.send(request("POST", "/hold"), [this, sent](const auto& response) {
     journal_.write("kubelet", "its hook: ", response ? response->body : "connection lost");
@@ -323,8 +326,8 @@ void World::on_hook_answered(const std::optional<net::ServerResponse>& response)
 
 void World::on_pod_reading(const PodReading& reading) {
   Life& life = process_->life;
-  const auto deadline = reading.deletion_timestamp ? true_instant(*reading.deletion_timestamp)
-                                                   : net::Instant{};
+  const auto deadline =
+      reading.deletion_timestamp ? true_instant(*reading.deletion_timestamp) : net::Instant{};
   if (!life.read_pod || deadline != life.deadline) life.told_at = loop_.now();
   life.read_pod = true;
   life.read_ending = life.read_ending || reading.ending;

@@ -36,7 +36,7 @@ struct Outcome {
 struct Sabotage {
   // Wraps the network as the agent sees it.
   std::function<std::unique_ptr<net::HttpClient>(net::HttpClient&, net::Loop&)> wrap_network{};
-  std::function<std::string(std::string)> tamper{};
+  std::function<void(std::string&)> tamper{};
   std::function<void(SimServer&)> servers{};
 };
 
@@ -70,6 +70,7 @@ class World final : private report::LogSink {
 
   void start_agent();
   void restart_agent();
+  void break_down();
   void rotate_token();
   void heal();
   void begin_stop();
@@ -106,7 +107,7 @@ class World final : private report::LogSink {
   int tokens_ = 0;
 
   std::unique_ptr<Process> process_;
-  bool hook_waits_ = false;   // the stop's hook has been sent and has not been answered
+  bool hook_waits_ = false;  // the stop's hook has been sent and has not been answered
   bool just_answered_ = false;
   bool exited_ = false;
   bool over_ = false;

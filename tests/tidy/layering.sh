@@ -29,7 +29,7 @@ declare -A library_belongs_to=(
   [event2/]='net tests'
   [evhttp.h]='net tests'
   [yaml-cpp/]='config tests/config'
-  [simdjson]='k8s tests'
+  [simdjson]='config k8s tests'
   [prometheus/]='agent/report tests/agent/report'
 )
 

@@ -750,10 +750,16 @@ TEST(Drain, InboundBytesAreNotQuiet) {
 
 TEST(Drain, OnlyAReportCanSayThatItIsQuiet) {
   Stop stop = holding({"a"});
-  stop.at(1s).traffic(1).withdrawn("a").at(30s);
+  stop.at(1s).traffic(1).withdrawn("a").at(20s);
   EXPECT_EQ(stop.phase(), Phase::kHolding);
   stop.traffic(0);
-  EXPECT_EQ(stop.released(), After(30s));
+  EXPECT_EQ(stop.released(), After(20s));
+}
+
+TEST(Drain, AnObserverThatReportsNoMoreIsNotWaitedForBeyondBlind) {
+  Stop stop = holding({"a"});
+  stop.at(1s).traffic(1).withdrawn("a").at(60s);
+  EXPECT_EQ(stop.released(), After(1s + 25s));
 }
 
 TEST(Drain, TheQuietTimeIsConfigurable) {
@@ -1057,7 +1063,7 @@ TEST(Drain, ADeadlineThatMovesEarlierEndsTheDrainEarlier) {
 // Our view of the API server's clock may be wrong; the grace period since the first sign is not.
 TEST(Drain, ADeadlineBeyondTheGracePeriodSinceTheFirstSignIsNotTrusted) {
   Stop stop;
-  stop.known("a").network_hook(1).at(1s).deadline_seen(100s, 30s);
+  stop.known("a").local_hook(1).at(1s).deadline_seen(100s, 30s);
   EXPECT_EQ(stop.deadline(), After(30s));
 }
 
@@ -1092,7 +1098,7 @@ TEST(Drain, TheGracePeriodOfTheDeletionReplacesTheOneLearntAtStart) {
 
 TEST(Drain, ADeletionWithoutADeadlineCountsItsGracePeriodFromTheFirstSign) {
   Stop stop;
-  stop.known("a").network_hook(1).at(2s);
+  stop.known("a").local_hook(1).at(500ms);
   stop.tell(PodSeen{PodState::kDeleted, Instant{}, nullopt, 45s});
   EXPECT_EQ(stop.deadline(), After(45s));
   EXPECT_FALSE(stop.outcome().deadline_proven);

@@ -8,6 +8,8 @@
 namespace lastcall::hook {
 namespace {
 
+using Words = std::vector<std::string>;
+
 Options parse(const std::vector<const char*>& arguments, const char* agent_variable = nullptr) {
   std::vector<const char*> argv{"lastcall-hook"};
   for (const char* argument : arguments) argv.push_back(argument);
@@ -69,28 +71,23 @@ TEST(HookOptions, AnErrorNamesTheArgument) {
   EXPECT_EQ(std::get<UsageError>(options).argument, "5");
 }
 
-class HookOptionsRefuse : public testing::TestWithParam<std::vector<const char*>> {};
+class HookOptionsRefuse : public testing::TestWithParam<Words> {};
 
 TEST_P(HookOptionsRefuse, WhatCannotBeFollowed) {
-  EXPECT_TRUE(std::holds_alternative<UsageError>(parse(GetParam())));
+  std::vector<const char*> arguments;
+  arguments.reserve(GetParam().size());
+  for (const std::string& word : GetParam()) arguments.push_back(word.c_str());
+  EXPECT_TRUE(std::holds_alternative<UsageError>(parse(arguments)));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HookOptionsRefuse,
-                         testing::Values(std::vector<const char*>{},
-                                         std::vector<const char*>{"Wait"},
-                                         std::vector<const char*>{"wait", "now"},
-                                         std::vector<const char*>{"wait", "--agent"},
-                                         std::vector<const char*>{"wait", "--agent="},
-                                         std::vector<const char*>{"wait", "--agent", "localhost:1"},
-                                         std::vector<const char*>{"wait", "--agents=127.0.0.1:1"},
-                                         std::vector<const char*>{"wait", "--timeout"},
-                                         std::vector<const char*>{"wait", "--timeout", "-1s"},
-                                         std::vector<const char*>{"wait", "--fallback="},
-                                         std::vector<const char*>{"wait", "--fallback", "25"},
-                                         std::vector<const char*>{"install"},
-                                         std::vector<const char*>{"install", ""},
-                                         std::vector<const char*>{"install", "--force"},
-                                         std::vector<const char*>{"install", "/a", "/b"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, HookOptionsRefuse,
+    testing::Values(Words{}, Words{"Wait"}, Words{"wait", "now"}, Words{"wait", "--agent"},
+                    Words{"wait", "--agent="}, Words{"wait", "--agent", "localhost:1"},
+                    Words{"wait", "--agents=127.0.0.1:1"}, Words{"wait", "--timeout"},
+                    Words{"wait", "--timeout", "-1s"}, Words{"wait", "--fallback="},
+                    Words{"wait", "--fallback", "25"}, Words{"install"}, Words{"install", ""},
+                    Words{"install", "--force"}, Words{"install", "/a", "/b"}));
 
 TEST(HookOptions, AnEmptyVariableIsAnErrorAndNotTheDefault) {
   EXPECT_TRUE(std::holds_alternative<UsageError>(parse({"wait"}, "")));
