@@ -14,6 +14,8 @@ namespace lastcall::k8s {
 namespace {
 
 constexpr std::size_t kBlock = 64;
+// With this bit set, square brackets look like braces and nothing else does.
+constexpr char kCaseBit = 0x20;
 
 // Where the bytes that matter are in a block: bit i stands for byte i.
 struct BlockBits {
@@ -30,8 +32,7 @@ BlockBits classify(const char* block) {
   const __m128i backslash = _mm_set1_epi8('\\');
   const __m128i open = _mm_set1_epi8('{');
   const __m128i close = _mm_set1_epi8('}');
-  // With this bit set, square brackets look like braces and nothing else does.
-  const __m128i case_bit = _mm_set1_epi8(0x20);
+  const __m128i case_bit = _mm_set1_epi8(kCaseBit);
 
   BlockBits bits;
   for (unsigned part = 0; part < kBlock / 16; ++part) {
@@ -51,25 +52,30 @@ BlockBits classify(const char* block) {
 
 #else
 
-enum ByteClass : std::uint8_t { kQuote = 1, kBackslash = 2, kOpen = 4, kClose = 8 };
+static_assert(std::endian::native == std::endian::little);
 
-constexpr std::array<std::uint8_t, 256> kClasses = [] {
-  std::array<std::uint8_t, 256> classes{};
-  classes['"'] = kQuote;
-  classes['\\'] = kBackslash;
-  classes['{'] = classes['['] = kOpen;
-  classes['}'] = classes[']'] = kClose;
-  return classes;
-}();
+constexpr std::uint64_t in_each_byte(unsigned char byte) { return 0x0101010101010101 * byte; }
+
+// Bit i of the answer: whether byte i of `word` is `byte`.
+std::uint64_t equal_bytes(std::uint64_t word, char byte) {
+  constexpr std::uint64_t kLowBits = in_each_byte(0x7F);
+  const std::uint64_t difference = word ^ in_each_byte(static_cast<unsigned char>(byte));
+  const std::uint64_t non_zero = ((difference & kLowBits) + kLowBits) | difference;
+  const std::uint64_t high_bits = ~(non_zero | kLowBits);
+  // The product brings bit 8 * i to bit 56 + i.
+  return (high_bits >> 7) * 0x0102040810204080 >> 56;
+}
 
 BlockBits classify(const char* block) {
   BlockBits bits;
-  for (unsigned i = 0; i < kBlock; ++i) {
-    const std::uint64_t byte_class = kClasses[static_cast<unsigned char>(block[i])];
-    bits.quotes |= (byte_class & 1) << i;
-    bits.backslashes |= (byte_class >> 1 & 1) << i;
-    bits.opens |= (byte_class >> 2 & 1) << i;
-    bits.closes |= (byte_class >> 3 & 1) << i;
+  for (unsigned part = 0; part < kBlock / 8; ++part) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, block + std::size_t{8} * part, sizeof word);
+    const std::uint64_t folded = word | in_each_byte(kCaseBit);
+    bits.quotes |= equal_bytes(word, '"') << (8 * part);
+    bits.backslashes |= equal_bytes(word, '\\') << (8 * part);
+    bits.opens |= equal_bytes(folded, '{') << (8 * part);
+    bits.closes |= equal_bytes(folded, '}') << (8 * part);
   }
   return bits;
 }

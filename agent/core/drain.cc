@@ -359,7 +359,8 @@ Duration Drain::reserve() const {
 }
 
 Instant Drain::deadline() const {
-  const Instant by_grace = first_sign_ + grace();
+  // A grace period that nobody told us is only a bound for a hold that sees nothing.
+  const Instant by_grace = (known_grace() ? first_sign_ : *hold_started_) + grace();
   return std::min(deadline_of_deletion_.value_or(by_grace), by_grace);
 }
 

@@ -21,6 +21,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -201,10 +202,10 @@ class Scene {
 
   // The pod is deleted and its hook waits; returns once the agent watches the slices.
   // `meanwhile` is called often.
-  [[nodiscard]] Hook begin_stop(const std::function<void()>& meanwhile) {
+  [[nodiscard]] std::unique_ptr<Hook> begin_stop(const std::function<void()>& meanwhile) {
     server_.delete_pod(kPod);
     const int watched = asked("watch endpointslices");
-    Hook hook(socket_path());
+    auto hook = std::make_unique<Hook>(socket_path());
     pump_until([&] {
       meanwhile();
       return asked("watch endpointslices") > watched;
@@ -256,8 +257,8 @@ std::vector<double> measure_releases(Scene& scene, int stops) {
   std::vector<double> latencies;
   for (int i = 0; i < stops; ++i) {
     const auto agent = scene.start_agent();
-    const Hook hook = scene.begin_stop([] {});
-    latencies.push_back(scene.release_ms(hook));
+    const auto hook = scene.begin_stop([] {});
+    latencies.push_back(scene.release_ms(*hook));
   }
   return latencies;
 }
@@ -274,7 +275,7 @@ Memory measure_memory(Scene& scene) {
   const auto sample = [&] {
     memory.list_peak_kib = std::max(memory.list_peak_kib, private_dirty_kib(agent->pid()));
   };
-  const Hook hook = scene.begin_stop(sample);
+  const auto hook = scene.begin_stop(sample);
   sample();
   return memory;
 }

@@ -397,12 +397,12 @@ net::HttpResponseHead FakeApiServer::head(int status) const {
 }
 
 void FakeApiServer::answer(Exchange& exchange, int status, std::string_view body,
-                           std::vector<std::pair<std::string, std::string>> headers) {
+                           const std::vector<std::pair<std::string, std::string>>& headers) {
   net::HttpResponseHead head = this->head(status);
   if (!headers.empty()) {
     head.headers = {};
     head.headers.add("Date", http_date(clock_()));
-    for (auto& [name, value] : headers) head.headers.add(std::move(name), std::move(value));
+    for (const auto& [name, value] : headers) head.headers.add(name, value);
   }
   exchange.head(head);
   exchange.chunk(body);

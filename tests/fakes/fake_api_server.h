@@ -119,7 +119,7 @@ class FakeApiServer {
   void remove_watch(const Exchange& exchange);
 
   void answer(Exchange& exchange, int status, std::string_view body,
-              std::vector<std::pair<std::string, std::string>> headers = {});
+              const std::vector<std::pair<std::string, std::string>>& headers = {});
   void refuse(Exchange& exchange, int status, std::string_view reason, std::string_view message);
   [[nodiscard]] net::HttpResponseHead head(int status) const;
 

@@ -65,7 +65,7 @@ void KubeStore::on_change(std::function<void(const Change&)> listener) {
   listeners_.push_back(std::move(listener));
 }
 
-void KubeStore::tell(Change change) {
+void KubeStore::tell(const Change& change) {
   history_.push_back(change);
   for (const auto& listener : listeners_) listener(change);
 }

@@ -75,7 +75,7 @@ class KubeStore {
   void on_change(std::function<void(const Change&)> listener);
 
  private:
-  void tell(Change change);
+  void tell(const Change& change);
   [[nodiscard]] std::string make_uid();
 
   std::string namespace_;

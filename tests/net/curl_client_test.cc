@@ -225,7 +225,7 @@ TEST_F(CurlClientTest, DoesNotWaitForASilentNameServer) {
   const SlowNames names;
   HttpRequest request;
   request.url = "http://slow.test/";
-  request.limits.connect = milliseconds(20);
+  request.limits.connect = milliseconds(100);
   EXPECT_EQ(fetch(request), "retry slow.test:80: not connected in time");
   EXPECT_TRUE(names.asked());
 
@@ -314,7 +314,7 @@ TEST_F(CurlClientTest, BoundsTheWaitBetweenChunks) {
 
 TEST_F(CurlClientTest, BoundsTheWhole) {
   HttpLimits limits;
-  limits.total = milliseconds(30);
+  limits.total = milliseconds(100);
   std::unique_ptr<Timer> drip;
   const std::string outcome = get(
       [&](Wire& wire) {
@@ -326,20 +326,20 @@ TEST_F(CurlClientTest, BoundsTheWhole) {
         drip->arm(world_.loop.now());
       },
       limits);
-  EXPECT_EQ(outcome, "retry PEER: not done within 30 ms");
+  EXPECT_EQ(outcome, "retry PEER: not done within 100 ms");
 }
 
 TEST_F(CurlClientTest, HasNoBoundsWhereNoneAreAsked) {
   HttpLimits limits;
   limits.idle = milliseconds::zero();
   limits.total = milliseconds::zero();
-  limits.first_byte = milliseconds(30);
+  limits.first_byte = milliseconds(100);
   std::unique_ptr<Timer> later;
   const std::string outcome = get(
       [&](Wire& wire) {
         wire.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
         later = world_.loop.make_timer([&] { wire.say("hello"); });
-        later->arm(world_.loop.now() + milliseconds(60));
+        later->arm(world_.loop.now() + milliseconds(150));
       },
       limits);
   EXPECT_EQ(outcome, "ok");

