@@ -59,7 +59,7 @@ struct ApiAnswer {
   PaddedText body;
   std::optional<net::WallTime> date;
   net::Instant asked_at;
-  net::Instant answered_at;
+  net::Instant answered_at;  // when its head came
 };
 
 // Maps an HTTP status and body (a Status object, or plain text) to what the caller should do:

@@ -110,6 +110,7 @@ class Agent::Impl {
     if (!drain_.may_be_followed() || !std::holds_alternative<core::HookArrived>(event)) return;
     log_.write(report::Level::kInfo, "another-stop", {});
     drain_ = core::Drain(policy_);
+    own_pod_.announce();
     slices_.announce();
   }
 

@@ -144,9 +144,14 @@ void Drain::handle(const ConsumerDropped& event) {
 void Drain::handle(const Observed& event) {
   const auto it = consumers_.find(event.id);
   if (it == consumers_.end() || phase_ != Phase::kHolding) return;
-  it->second.observed = event.presence;
-  it->second.detail = event.detail;
-  judge(it->first, it->second);
+  Consumer& consumer = it->second;
+  const bool lost_absence = event.presence == Presence::kBlind && !consumer.gone_at &&
+                            consumer.evidence == Evidence::kAbsence;
+  if (lost_absence) consumer.withdrawn_at.reset();
+  consumer.observed = event.presence;
+  consumer.evidence = event.evidence;
+  consumer.detail = event.detail;
+  judge(it->first, consumer);
 }
 
 // Applies the thresholds to what was observed last.

@@ -135,10 +135,16 @@ struct ConsumerKnown {
 struct ConsumerDropped {
   ConsumerId id;
 };
+// What a withdrawal rests on.
+enum class Evidence {
+  kSeen,     // the consumer says that it leaves us out: stands even when sight is lost
+  kAbsence,  // it does not mention us: stands only as long as it can be seen
+};
 struct Observed {
   ConsumerId id;
   Presence presence;
   std::string detail;  // for people: what was seen
+  Evidence evidence = Evidence::kSeen;
 };
 
 // New connections and inbound bytes on the watched ports, over the time since the last report
@@ -277,6 +283,7 @@ class Drain {
     Thresholds thresholds;
     Presence observed = Presence::kBlind;
     Presence presence = Presence::kBlind;  // after the thresholds
+    Evidence evidence = Evidence::kSeen;
     std::string detail;
     Instant blind_since{};
     std::optional<Instant> withdrawn_at;

@@ -296,7 +296,8 @@ void EndpointSlices::evaluate(const std::string& name, Service& service) {
     service.absent_in_list = false;
     tell(name, service, std::move(*verdict));
   } else if (service.absent_in_list) {
-    tell(name, service, {core::Presence::kWithdrawn, "absent from a consistent list"});
+    tell(name, service,
+         {core::Presence::kWithdrawn, "absent from a consistent list", core::Evidence::kAbsence});
   } else {
     // Our entry may be on its way to another slice: only a consistent LIST can tell.
     relist_->arm(loop_.now());
@@ -304,12 +305,10 @@ void EndpointSlices::evaluate(const std::string& name, Service& service) {
 }
 
 void EndpointSlices::tell(const std::string& name, Service& service, Verdict verdict) {
-  if (service.told && service.told->presence == verdict.presence &&
-      service.told->detail == verdict.detail) {
-    return;
-  }
+  if (service.told == verdict) return;
   service.told = verdict;
-  emit_(core::Observed{consumer(name), verdict.presence, std::move(verdict.detail)});
+  emit_(core::Observed{consumer(name), verdict.presence, std::move(verdict.detail),
+                       verdict.evidence});
 }
 
 void EndpointSlices::tell_blind(const std::string& why) {

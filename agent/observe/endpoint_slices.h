@@ -36,6 +36,9 @@ struct SliceFacts {
 struct Verdict {
   core::Presence presence;
   std::string detail;
+  core::Evidence evidence = core::Evidence::kSeen;
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
 // What the slices of one Service, by name, say about this pod. nullopt: no entry of ours is

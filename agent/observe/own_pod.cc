@@ -13,12 +13,15 @@ constexpr std::size_t kPodBytesMax = std::size_t{4} * 1024 * 1024;
 // A slow answer is still an answer; the hold does not wait for it (Policy::verify_patience).
 constexpr net::HttpLimits kLimits{.first_byte = seconds(30), .total = seconds(40)};
 
+// The Date header is cut to the second: the server's clock may be this much further on.
+constexpr seconds kDateGrain{1};
+
 // When the kubelet will SIGKILL, in our time. deletionTimestamp is in the API server's clock,
 // and so is the Date header of the same answer: their difference is free of clock skew.
 net::Instant deadline_of(const k8s::PodView& pod, const k8s::ApiAnswer& answer,
                          net::WallTime wall_now) {
   const net::Duration left = *pod.deletion_timestamp - answer.date.value_or(wall_now);
-  return answer.answered_at + left;
+  return answer.answered_at + left - kDateGrain;
 }
 
 }  // namespace
@@ -41,6 +44,10 @@ OwnPod::OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name
 
 void OwnPod::on_pod(std::function<void(const k8s::PodView&)> listener) {
   listener_ = std::move(listener);
+}
+
+void OwnPod::announce() {
+  if (grace_) emit_(core::GraceLearnt{*grace_});
 }
 
 void OwnPod::ask() {
@@ -68,7 +75,7 @@ void OwnPod::read() {
 
 void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
   if (!answer.ok()) {
-    if (answer.error().code == net::ErrorCode::kNotFound && read_once_) {
+    if (answer.error().code == net::ErrorCode::kNotFound && grace_) {
       on_gone();
     } else {
       on_failure(answer.error());
@@ -87,10 +94,10 @@ void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
   }
   name_.uid = pod.uid;
   reading_ = false;
-  read_once_ = true;
+  grace_ = pod.grace_period;
   last_error_.clear();
   if (listener_) listener_(pod);
-  emit_(core::GraceLearnt{pod.grace_period});
+  announce();
   core::PodSeen seen{pod_state(pod), *asked_at_, std::nullopt, std::nullopt};
   if (pod.deletion_timestamp) {
     seen.deadline = deadline_of(pod, answer.value(), loop_.wall_now());

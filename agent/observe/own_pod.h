@@ -39,6 +39,9 @@ class OwnPod {
   // A reading under way counts, and is not begun again.
   void ask();
 
+  // Tells a new decision what was learnt so far.
+  void announce();
+
   // Called with each reading, before its events are emitted.
   void on_pod(std::function<void(const k8s::PodView&)> listener);
 
@@ -59,7 +62,7 @@ class OwnPod {
   std::unique_ptr<k8s::ApiCall> call_;
   std::optional<net::Instant> asked_at_;
   bool reading_ = false;    // a reading or a pause before the next is under way
-  bool read_once_ = false;
+  std::optional<std::chrono::seconds> grace_;  // of the first reading on
   std::string last_error_;  // logged once, not at every retry
 };
 

@@ -12,7 +12,7 @@ good config/a.cc           #include "config/duration.h"
 good config/b.cc           #include <yaml-cpp/yaml.h>
 bad  config/c.cc           #include "net/loop.h"
 bad  config/d.cc           #include "agent/core/drain.h"
-bad  config/e.cc           #include <simdjson.h>
+bad  net/s.cc              #include <simdjson.h>
 
 good net/a.cc              #include "net/loop.h"
 good net/b.cc              #include "config/settings.h"
