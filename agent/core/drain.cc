@@ -255,12 +255,13 @@ void Drain::mark_gone() {
 
 void Drain::begin_hold(Trigger trigger) {
   trigger_ = trigger;
+  // A trusted hook is the start, although its proof was waited for. What anybody on the network
+  // sends is not, or it could shorten the hold.
   hold_started_ = now_;
-  first_sign_ = now_;
   for (const auto& [id, hook] : hooks_) {
-    if (hook.trust == Trust::kLocal) first_sign_ = std::min(first_sign_, hook.arrived);
+    if (hook.trust == Trust::kLocal) hold_started_ = std::min(*hold_started_, hook.arrived);
   }
-  for (auto& [id, consumer] : consumers_) consumer.blind_since = now_;
+  for (auto& [id, consumer] : consumers_) consumer.blind_since = *hold_started_;
   enter(Phase::kHolding);
   actions_.emplace_back(BeginObserving{});
 }
@@ -364,8 +365,7 @@ Duration Drain::reserve() const {
 }
 
 Instant Drain::deadline() const {
-  // A grace period that nobody told us is only a bound for a hold that sees nothing.
-  const Instant by_grace = (known_grace() ? first_sign_ : *hold_started_) + grace();
+  const Instant by_grace = *hold_started_ + grace();
   return std::min(deadline_of_deletion_.value_or(by_grace), by_grace);
 }
 

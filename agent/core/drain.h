@@ -244,7 +244,7 @@ struct ConsumerState {
 struct Snapshot {
   Phase phase = Phase::kServing;
   std::optional<Trigger> trigger;
-  std::optional<Instant> hold_started;
+  std::optional<Instant> hold_started;  // the first trusted sign
   std::optional<Instant> drain_started;
   std::optional<Instant> released;
   std::optional<HoldEnd> hold_end;
@@ -368,7 +368,6 @@ class Drain {
   std::optional<Duration> grace_learnt_;
   std::optional<Duration> grace_of_deletion_;
   std::optional<Instant> deadline_of_deletion_;
-  Instant first_sign_{};
   bool deletion_proven_ = false;
 
   std::optional<Trigger> trigger_;

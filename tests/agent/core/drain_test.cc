@@ -247,9 +247,9 @@ TEST(Drain, ATrustedHookStartsAnUnverifiedHoldWhenItsPatienceEnds) {
 TEST(Drain, AnUnverifiedHoldIsBoundedByTheBlindTime) {
   Stop stop;
   stop.known("a").tell(GraceLearnt{60s}).local_hook(1).at(1s).routable("a").at(2h);
-  EXPECT_EQ(stop.drain_began(), After(26s));
+  EXPECT_EQ(stop.drain_began(), After(25s));
   EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kUnproven);
-  EXPECT_EQ(stop.answer(1), (Answered{26s, Answer::kReleased}));
+  EXPECT_EQ(stop.answer(1), (Answered{25s, Answer::kReleased}));
   EXPECT_TRUE(stop.may_be_followed());
 }
 
@@ -263,7 +263,7 @@ TEST(Drain, AnUnverifiedHoldEndsEarlyOnEvidence) {
 TEST(Drain, LaterProofLiftsTheBoundOfAnUnverifiedHold) {
   Stop stop;
   stop.known("a").tell(GraceLearnt{60s}).local_hook(1).at(1s).routable("a");
-  EXPECT_EQ(stop.limit(), After(26s));
+  EXPECT_EQ(stop.limit(), After(25s));
   EXPECT_FALSE(stop.outcome().deadline_proven);
   stop.at(20s).deadline_seen(60s, 60s);
   EXPECT_EQ(stop.limit(), After(50s));
@@ -943,7 +943,7 @@ TEST(Drain, TheEarliestLimitEndsTheHold) {
 TEST(Drain, AnUnverifiedHoldKeepsToHoldMaxToo) {
   Stop stop(policy([](Policy& p) { p.hold_max.value = 9s; }));
   stop.known("a").tell(GraceLearnt{60s}).local_hook(1).at(1s).routable("a").at(2h);
-  EXPECT_EQ(stop.drain_began(), After(10s));
+  EXPECT_EQ(stop.drain_began(), After(9s));
   EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kHoldMax);
 }
 
