@@ -145,12 +145,9 @@ void Drain::handle(const Observed& event) {
   const auto it = consumers_.find(event.id);
   if (it == consumers_.end() || phase_ != Phase::kHolding) return;
   Consumer& consumer = it->second;
-  const bool lost_absence = event.presence == Presence::kBlind && !consumer.gone_at &&
-                            consumer.evidence == Evidence::kAbsence;
-  if (lost_absence) consumer.withdrawn_at.reset();
   consumer.observed = event.presence;
-  consumer.evidence = event.evidence;
   consumer.detail = event.detail;
+  consumer.since = event.since;
   judge(it->first, consumer);
 }
 
@@ -165,7 +162,7 @@ void Drain::judge(const ConsumerId& id, Consumer& consumer) {
     consumer.presence = presence;
   }
   if (presence == Presence::kWithdrawn && !consumer.withdrawn_at) {
-    consumer.withdrawn_at = now_;
+    consumer.withdrawn_at = std::max(consumer.since.value_or(now_), *hold_started_);
     consumer.rate_before = arrival_rate();
     // Being gone unseen ends here: from now on the settle decides.
     consumer.gone_at.reset();

@@ -135,16 +135,12 @@ struct ConsumerKnown {
 struct ConsumerDropped {
   ConsumerId id;
 };
-// What a withdrawal rests on.
-enum class Evidence {
-  kSeen,     // the consumer says that it leaves us out: stands even when sight is lost
-  kAbsence,  // it does not mention us: stands only as long as it can be seen
-};
 struct Observed {
   ConsumerId id;
   Presence presence;
   std::string detail;  // for people: what was seen
-  Evidence evidence = Evidence::kSeen;
+  // When a withdrawal began, if it took until now to be sure of it.
+  std::optional<Instant> since = std::nullopt;
 };
 
 // New connections and inbound bytes on the watched ports, over the time since the last report
@@ -283,8 +279,8 @@ class Drain {
     Thresholds thresholds;
     Presence observed = Presence::kBlind;
     Presence presence = Presence::kBlind;  // after the thresholds
-    Evidence evidence = Evidence::kSeen;
     std::string detail;
+    std::optional<Instant> since;
     Instant blind_since{};
     std::optional<Instant> withdrawn_at;
     // Arrivals per second before the withdrawal, when enough were seen to tell.

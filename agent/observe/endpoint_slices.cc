@@ -114,6 +114,7 @@ void EndpointSlices::begin() {
   for (auto& [name, service] : services_) {
     service.told.reset();
     service.listed = false;
+    service.absent_since.reset();
   }
   backoff_.reset();
   learn_services();
@@ -264,13 +265,11 @@ net::Status EndpointSlices::on_list_item(const k8s::PaddedText& item) {
 }
 
 void EndpointSlices::on_list_end() {
-  relist_->disarm();
   for (auto& [name, service] : services_) {
     if (!service.selected) continue;
     service.slices = std::exchange(service.incoming, {});
     service.listed = true;
-    service.absent_in_list = !judge(service.slices, service.view.publish_not_ready);
-    evaluate(name, service);
+    evaluate_listed(name, service);
   }
 }
 
@@ -291,29 +290,50 @@ net::Status EndpointSlices::on_change(k8s::WatchVerb verb, const k8s::PaddedText
 
 void EndpointSlices::evaluate(const std::string& name, Service& service) {
   if (!service.listed) return;
-  std::optional<Verdict> verdict = judge(service.slices, service.view.publish_not_ready);
-  if (verdict) {
-    service.absent_in_list = false;
+  if (std::optional<Verdict> verdict = judge(service.slices, service.view.publish_not_ready)) {
+    service.absent_since.reset();
     tell(name, service, std::move(*verdict));
-  } else if (service.absent_in_list) {
-    tell(name, service,
-         {core::Presence::kWithdrawn, "absent from a consistent list", core::Evidence::kAbsence});
-  } else {
-    // Our entry may be on its way to another slice: only a consistent LIST can tell.
-    relist_->arm(loop_.now());
+    return;
   }
+  // One that said that it leaves us out may well forget us.
+  if (service.told && service.told->presence == core::Presence::kWithdrawn) return;
+  if (!service.absent_since) service.absent_since = loop_.now();
+  arm_relist();
+}
+
+void EndpointSlices::evaluate_listed(const std::string& name, Service& service) {
+  evaluate(name, service);
+  if (!service.absent_since || loop_.now() < confirmation_due(service)) return;
+  tell(name, service,
+       {core::Presence::kWithdrawn, "absent, and so in a consistent list", service.absent_since});
+  service.absent_since.reset();
+}
+
+net::Instant EndpointSlices::confirmation_due(const Service& service) const {
+  return *service.absent_since + thresholds_of(service.view).settle.value;
+}
+
+void EndpointSlices::arm_relist() {
+  std::optional<net::Instant> next;
+  for (const auto& [name, service] : services_) {
+    if (!service.absent_since) continue;
+    const net::Instant due = confirmation_due(service);
+    if (!next || due < *next) next = due;
+  }
+  if (next) relist_->arm(*next);
 }
 
 void EndpointSlices::tell(const std::string& name, Service& service, Verdict verdict) {
   if (service.told == verdict) return;
   service.told = verdict;
-  emit_(core::Observed{consumer(name), verdict.presence, std::move(verdict.detail),
-                       verdict.evidence});
+  emit_(core::Observed{consumer(name), verdict.presence, std::move(verdict.detail), verdict.since});
 }
 
 void EndpointSlices::tell_blind(const std::string& why) {
   for (auto& [name, service] : services_) {
-    if (service.selected) tell(name, service, {core::Presence::kBlind, why});
+    if (!service.selected) continue;
+    service.absent_since.reset();
+    tell(name, service, {core::Presence::kBlind, why});
   }
 }
 

@@ -2,7 +2,8 @@
 // been told to leave us out?
 //
 // An address stays in its slice until the pod has gone: a withdrawal is ready=false with
-// terminating=true, or absence from a consistent LIST made after the hold began (FACTS 1.1).
+// terminating=true, or absence (FACTS 1.1). An entry that is absent may be on its way to another
+// slice: an absence has to last for the settle, and then be confirmed by a consistent LIST.
 // Nothing is watched before the hold.
 #pragma once
 
@@ -36,7 +37,7 @@ struct SliceFacts {
 struct Verdict {
   core::Presence presence;
   std::string detail;
-  core::Evidence evidence = core::Evidence::kSeen;
+  std::optional<net::Instant> since = std::nullopt;
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
@@ -72,7 +73,8 @@ class EndpointSlices final : private k8s::ReflectorSink {
     k8s::ServiceView view;
     bool selected = true;     // by the last LIST of Services
     bool listed = false;      // `slices` come from a LIST of this hold
-    bool absent_in_list = false;
+    // Since when no entry of ours is there, while that still has to be confirmed.
+    std::optional<net::Instant> absent_since;
     std::map<std::string, SliceFacts> slices;
     std::map<std::string, SliceFacts> incoming;  // of a LIST under way
     std::optional<Verdict> told;
@@ -89,6 +91,10 @@ class EndpointSlices final : private k8s::ReflectorSink {
   [[nodiscard]] Service* owner(const k8s::SliceView& slice);
   [[nodiscard]] SliceFacts facts(const k8s::SliceView& slice, const Service& service) const;
   void evaluate(const std::string& name, Service& service);
+  // The same, right after a consistent LIST.
+  void evaluate_listed(const std::string& name, Service& service);
+  [[nodiscard]] net::Instant confirmation_due(const Service& service) const;
+  void arm_relist();
   void tell(const std::string& name, Service& service, Verdict verdict);
   void tell_blind(const std::string& why);
 
