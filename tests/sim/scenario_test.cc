@@ -100,7 +100,7 @@ TEST(Stop, ApiDownForTheWholeStop) {
   scenario.healed_at.reset();
   scenario.down_from = scenario.stop_at - Millis(100);
   scenario.grace = seconds(60);
-  expect_released(run(scenario), "blind", seconds(26), milliseconds(26'200));
+  expect_released(run(scenario), "blind", seconds(25), milliseconds(25'200));
 }
 
 TEST(Stop, ApiDownForTheWholeStopAndANetworkHook) {
