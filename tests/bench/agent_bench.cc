@@ -291,14 +291,19 @@ int count_idle_syscalls(Scene& scene, seconds time) {
   strace.interrupt();
   strace.wait();
   std::ifstream lines(trace);
-  int calls = 0;
-  int waits = 0;
+  const auto is_wait = [](const std::string& line) {
+    return line.find("epoll_wait(") != std::string::npos;
+  };
+  // Being attached to interrupts a wait: what comes before the next one is strace's doing. The
+  // last line is the wait that the detaching cut.
+  std::vector<std::string> seen;
   for (std::string line; std::getline(lines, line);) {
-    const bool unfinished = line.find("<detached ...>") != std::string::npos;
-    ++(unfinished ? waits : calls);
+    if (!seen.empty() || is_wait(line)) seen.push_back(line);
   }
-  if (waits == 0) give_up("strace did not see the agent waiting; it may not be allowed to trace");
-  return calls;
+  if (seen.empty() || seen.back().find("<detached ...>") == std::string::npos) {
+    give_up("strace did not see the agent waiting; it may not be allowed to trace");
+  }
+  return static_cast<int>(seen.size()) - 1;
 }
 
 double measure_hook_start(const std::string& hook) {

@@ -12,6 +12,8 @@
 #include <event2/http.h>
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 namespace lastcall::fakes {
@@ -53,6 +55,14 @@ ApiCall call_of(evhttp_request* request) {
   call.body.resize(evbuffer_get_length(body));
   evbuffer_copyout(body, call.body.data(), call.body.size());
   return call;
+}
+
+// As Go's servers do: without it the end of a watch event waits for the peer's delayed ACK.
+void send_at_once(evhttp_request* request) {
+  bufferevent* const stream =
+      evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
+  const int on = 1;
+  setsockopt(bufferevent_getfd(stream), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 std::string url_of(evutil_socket_t fd) {
@@ -170,6 +180,7 @@ ApiListener::ApiListener(net::EventLoop& loop, FakeApiServer& server)
 ApiListener::~ApiListener() { http_.reset(); }
 
 void ApiListener::receive(evhttp_request* request) {
+  send_at_once(request);
   auto& answer = *answers_.emplace_back(std::make_unique<Answer>(*this, request));
   server_.serve(call_of(request), answer);
   if (!answer.send()) drop(answer);

@@ -157,12 +157,15 @@ void Checker::check_named(const core::Snapshot& snapshot) {
   for (const auto& [service, consumer] : truth_.consumers()) {
     if (consumer.presence == Presence::kWithdrawn) continue;
     const auto* state = find(snapshot, service);
-    const bool named = state == nullptr
-                           ? services_unseen(snapshot)
-                           : gone_unseen(*state) ||
-                                 is_named(snapshot, "endpointslices", "/" + service) ||
-                                 (state->gone_at &&
-                                  may_be_unknown(consumer, *state, *snapshot.released));
+    if (state != nullptr && state->gone_at &&
+        may_be_unknown(consumer, *state, *snapshot.released)) {
+      continue;
+    }
+    const bool named =
+        state == nullptr
+            ? services_unseen(snapshot)
+            : gone_unseen(*state) || is_named(snapshot, "endpointslices", "/" + service) ||
+                  (state->gone_at && may_be_unknown(consumer, *state, *snapshot.released));
     expect(named, "S1",
            service + " is " + to_string(consumer.presence) + " and the outcome does not name it");
   }
