@@ -1,14 +1,13 @@
 // lastcall: the command line.
 //
 // Exit codes: 0 done, 1 cannot work here, 2 the command line or the configuration is wrong.
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <variant>
-
-#include <CLI/CLI.hpp>
 
 #include "agent/cli/agent.h"
 #include "agent/report/log.h"
@@ -32,10 +31,14 @@ int fail(int code, const std::string& why) {
 
 report::Level least_level(config::LogLevel level) {
   switch (level) {
-    case config::LogLevel::kDebug: return report::Level::kDebug;
-    case config::LogLevel::kInfo: return report::Level::kInfo;
-    case config::LogLevel::kWarn: return report::Level::kWarn;
-    case config::LogLevel::kError: return report::Level::kError;
+    case config::LogLevel::kDebug:
+      return report::Level::kDebug;
+    case config::LogLevel::kInfo:
+      return report::Level::kInfo;
+    case config::LogLevel::kWarn:
+      return report::Level::kWarn;
+    case config::LogLevel::kError:
+      return report::Level::kError;
   }
   return report::Level::kInfo;
 }

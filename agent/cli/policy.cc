@@ -5,9 +5,12 @@ namespace {
 
 core::Source source(config::Source from) {
   switch (from) {
-    case config::Source::kDefault: return core::Source::kDefault;
-    case config::Source::kFile: return core::Source::kConfigFile;
-    case config::Source::kEnvironment: return core::Source::kEnvironment;
+    case config::Source::kDefault:
+      return core::Source::kDefault;
+    case config::Source::kFile:
+      return core::Source::kConfigFile;
+    case config::Source::kEnvironment:
+      return core::Source::kEnvironment;
   }
   return core::Source::kDefault;
 }

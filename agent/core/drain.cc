@@ -283,8 +283,7 @@ void Drain::release(DrainEnd reason) {
   drain_end_ = reason;
   released_ = now_;
   enter(Phase::kReleased);
-  const auto how =
-      hold_end_ == HoldEnd::kPodLives ? Answer::kContainerRestart : Answer::kReleased;
+  const auto how = hold_end_ == HoldEnd::kPodLives ? Answer::kContainerRestart : Answer::kReleased;
   while (!hooks_.empty()) answer(hooks_.begin()->first, how);
 }
 
@@ -352,9 +351,7 @@ std::optional<Duration> Drain::known_grace() const {
 }
 
 // One that nobody told us is assumed to leave room for a hold of `blind` before the reserve.
-Duration Drain::grace() const {
-  return known_grace().value_or(policy_.blind.value + reserve());
-}
+Duration Drain::grace() const { return known_grace().value_or(policy_.blind.value + reserve()); }
 
 Duration Drain::reserve() const {
   const Duration third = known_grace().value_or(policy_.blind.value) / 3;
@@ -389,7 +386,8 @@ Drain::Limit<DrainEnd> Drain::drain_limit() const {
 // any other as long as a hold without proof would last.
 Instant Drain::verify_limit(const Hook& hook) const {
   if (hook.trust == Trust::kLocal) return hook.arrived + policy_.verify_patience;
-  Duration bound = std::min(policy_.blind.value, grace() - std::max(reserve(), policy_.margin.value));
+  Duration bound =
+      std::min(policy_.blind.value, grace() - std::max(reserve(), policy_.margin.value));
   if (policy_.hold_max.value) bound = std::min(bound, *policy_.hold_max.value);
   return hook.arrived + std::max(bound, policy_.verify_patience);
 }
@@ -455,31 +453,44 @@ Snapshot Drain::snapshot() const {
 
 std::string_view to_string(Phase phase) {
   switch (phase) {
-    case Phase::kServing: return "serving";
-    case Phase::kHolding: return "holding";
-    case Phase::kDraining: return "draining";
-    case Phase::kReleased: return "released";
+    case Phase::kServing:
+      return "serving";
+    case Phase::kHolding:
+      return "holding";
+    case Phase::kDraining:
+      return "draining";
+    case Phase::kReleased:
+      return "released";
   }
   return "?";
 }
 
 std::string_view to_string(Presence presence) {
   switch (presence) {
-    case Presence::kRoutable: return "routable";
-    case Presence::kLastResort: return "last-resort";
-    case Presence::kWithdrawn: return "withdrawn";
-    case Presence::kBlind: return "blind";
+    case Presence::kRoutable:
+      return "routable";
+    case Presence::kLastResort:
+      return "last-resort";
+    case Presence::kWithdrawn:
+      return "withdrawn";
+    case Presence::kBlind:
+      return "blind";
   }
   return "?";
 }
 
 std::string_view to_string(Source source) {
   switch (source) {
-    case Source::kDefault: return "default";
-    case Source::kConfigFile: return "config-file";
-    case Source::kEnvironment: return "environment";
-    case Source::kPodAnnotation: return "pod-annotation";
-    case Source::kServiceAnnotation: return "service-annotation";
+    case Source::kDefault:
+      return "default";
+    case Source::kConfigFile:
+      return "config-file";
+    case Source::kEnvironment:
+      return "environment";
+    case Source::kPodAnnotation:
+      return "pod-annotation";
+    case Source::kServiceAnnotation:
+      return "service-annotation";
   }
   return "?";
 }
@@ -490,52 +501,74 @@ std::string_view to_string(LastEndpoint last_endpoint) {
 
 std::string_view to_string(Answer answer) {
   switch (answer) {
-    case Answer::kReleased: return "released";
-    case Answer::kContainerRestart: return "container-restart";
-    case Answer::kUnverified: return "unverified";
+    case Answer::kReleased:
+      return "released";
+    case Answer::kContainerRestart:
+      return "container-restart";
+    case Answer::kUnverified:
+      return "unverified";
   }
   return "?";
 }
 
 std::string_view to_string(GoneBy gone_by) {
   switch (gone_by) {
-    case GoneBy::kSettle: return "settle";
-    case GoneBy::kSilence: return "silence";
-    case GoneBy::kBlind: return "blind";
+    case GoneBy::kSettle:
+      return "settle";
+    case GoneBy::kSilence:
+      return "silence";
+    case GoneBy::kBlind:
+      return "blind";
   }
   return "?";
 }
 
 std::string_view to_string(Trigger trigger) {
   switch (trigger) {
-    case Trigger::kDeletion: return "deletion";
-    case Trigger::kStopping: return "stopping";
-    case Trigger::kUnverified: return "unverified";
-    case Trigger::kOperator: return "operator";
+    case Trigger::kDeletion:
+      return "deletion";
+    case Trigger::kStopping:
+      return "stopping";
+    case Trigger::kUnverified:
+      return "unverified";
+    case Trigger::kOperator:
+      return "operator";
   }
   return "?";
 }
 
 std::string_view to_string(HoldEnd reason) {
   switch (reason) {
-    case HoldEnd::kAllGone: return "all-gone";
-    case HoldEnd::kHoldMax: return "hold-max";
-    case HoldEnd::kDeadline: return "deadline";
-    case HoldEnd::kUnproven: return "unproven";
-    case HoldEnd::kForced: return "forced";
-    case HoldEnd::kPodLives: return "pod-lives";
+    case HoldEnd::kAllGone:
+      return "all-gone";
+    case HoldEnd::kHoldMax:
+      return "hold-max";
+    case HoldEnd::kDeadline:
+      return "deadline";
+    case HoldEnd::kUnproven:
+      return "unproven";
+    case HoldEnd::kForced:
+      return "forced";
+    case HoldEnd::kPodLives:
+      return "pod-lives";
   }
   return "?";
 }
 
 std::string_view to_string(DrainEnd reason) {
   switch (reason) {
-    case DrainEnd::kDrained: return "drained";
-    case DrainEnd::kNoProxy: return "no-proxy";
-    case DrainEnd::kDrainMax: return "drain-max";
-    case DrainEnd::kDeadline: return "deadline";
-    case DrainEnd::kForced: return "forced";
-    case DrainEnd::kNotBegun: return "not-begun";
+    case DrainEnd::kDrained:
+      return "drained";
+    case DrainEnd::kNoProxy:
+      return "no-proxy";
+    case DrainEnd::kDrainMax:
+      return "drain-max";
+    case DrainEnd::kDeadline:
+      return "deadline";
+    case DrainEnd::kForced:
+      return "forced";
+    case DrainEnd::kNotBegun:
+      return "not-begun";
   }
   return "?";
 }

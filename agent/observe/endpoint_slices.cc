@@ -48,10 +48,14 @@ Verdict judge_entry(const k8s::OwnEndpoint& own, const SliceFacts& slice,
 
 int weight(core::Presence presence) {
   switch (presence) {
-    case core::Presence::kRoutable: return 3;
-    case core::Presence::kLastResort: return 2;
-    case core::Presence::kBlind: return 1;
-    case core::Presence::kWithdrawn: return 0;
+    case core::Presence::kRoutable:
+      return 3;
+    case core::Presence::kLastResort:
+      return 2;
+    case core::Presence::kBlind:
+      return 1;
+    case core::Presence::kWithdrawn:
+      return 0;
   }
   return 0;
 }

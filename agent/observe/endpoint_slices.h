@@ -51,8 +51,8 @@ class EndpointSlices final : private k8s::ReflectorSink {
  public:
   // `api`, `loop` and `log` must outlive this object. `thresholds` are those of a Service that
   // says nothing itself.
-  EndpointSlices(k8s::ApiClient& api, net::Loop& loop, report::Log& log,
-                 std::string pod_namespace, core::Thresholds thresholds, Emit emit);
+  EndpointSlices(k8s::ApiClient& api, net::Loop& loop, report::Log& log, std::string pod_namespace,
+                 core::Thresholds thresholds, Emit emit);
   ~EndpointSlices() override;
 
   // Who we are, from the own Pod object. The first call learns the Services once.
@@ -71,8 +71,8 @@ class EndpointSlices final : private k8s::ReflectorSink {
  private:
   struct Service {
     k8s::ServiceView view;
-    bool selected = true;     // by the last LIST of Services
-    bool listed = false;      // `slices` come from a LIST of this hold
+    bool selected = true;  // by the last LIST of Services
+    bool listed = false;   // `slices` come from a LIST of this hold
     // Since when no entry of ours is there, while that still has to be confirmed.
     std::optional<net::Instant> absent_since;
     std::map<std::string, SliceFacts> slices;

@@ -118,7 +118,8 @@ void OwnPod::on_failure(const net::Error& error) {
     last_error_ = error.message;
     log_.write(report::Level::kWarn, "own-pod-unreadable", {{"error", error.message}});
   }
-  const auto pause = std::max(backoff_.next(loop_.random()), error.retry_after.value_or(milliseconds(0)));
+  const auto pause =
+      std::max(backoff_.next(loop_.random()), error.retry_after.value_or(milliseconds(0)));
   retry_->arm(loop_.now() + pause);
 }
 

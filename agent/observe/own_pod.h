@@ -61,9 +61,9 @@ class OwnPod {
   std::unique_ptr<net::Timer> retry_;
   std::unique_ptr<k8s::ApiCall> call_;
   std::optional<net::Instant> asked_at_;
-  bool reading_ = false;    // a reading or a pause before the next is under way
+  bool reading_ = false;                       // a reading or a pause before the next is under way
   std::optional<std::chrono::seconds> grace_;  // of the first reading on
-  std::string last_error_;  // logged once, not at every retry
+  std::string last_error_;                     // logged once, not at every retry
 };
 
 // What a reading of the Pod object means for its stop.

@@ -17,10 +17,17 @@ class Writer {
   void operator()(const core::PhaseEntered& entered) {
     Log::Fields fields{{"phase", core::to_string(entered.phase)}};
     switch (entered.phase) {
-      case core::Phase::kServing: break;
-      case core::Phase::kHolding: add_hold_start(fields); break;
-      case core::Phase::kDraining: add_hold_end(fields); break;
-      case core::Phase::kReleased: add_outcome(fields); break;
+      case core::Phase::kServing:
+        break;
+      case core::Phase::kHolding:
+        add_hold_start(fields);
+        break;
+      case core::Phase::kDraining:
+        add_hold_end(fields);
+        break;
+      case core::Phase::kReleased:
+        add_outcome(fields);
+        break;
     }
     log_.write(hurried() ? Level::kWarn : Level::kInfo, "phase", fields);
   }

@@ -1,31 +1,39 @@
 #include "agent/report/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 namespace lastcall::report {
 namespace {
 
 std::string_view to_string(Level level) {
   switch (level) {
-    case Level::kDebug: return "debug";
-    case Level::kInfo: return "info";
-    case Level::kWarn: return "warn";
-    case Level::kError: return "error";
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarn:
+      return "warn";
+    case Level::kError:
+      return "error";
   }
   return "?";
 }
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::kDebug: return spdlog::level::debug;
-    case Level::kInfo: return spdlog::level::info;
-    case Level::kWarn: return spdlog::level::warn;
-    case Level::kError: return spdlog::level::err;
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarn:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
@@ -45,8 +53,8 @@ std::string rfc3339(net::WallTime time) {
 }  // namespace
 
 StderrSink::StderrSink(Level least) {
-  auto logger = std::make_shared<spdlog::logger>(
-      "lastcall", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  auto logger = std::make_shared<spdlog::logger>("lastcall",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_pattern("%v");
   logger->set_level(to_spdlog(least));
   spdlog::set_default_logger(std::move(logger));

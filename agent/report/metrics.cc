@@ -1,17 +1,17 @@
 #include "agent/report/metrics.h"
 
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
-
-#include <array>
-#include <chrono>
-#include <map>
-#include <optional>
-#include <utility>
 
 #include "agent/report/process_figures.h"
 
@@ -181,8 +181,9 @@ class Metrics::Impl {
   Family<Counter>& consumers_gone_ =
       BuildCounter()
           .Name("lastcall_consumers_gone_total")
-          .Help("Consumers that came to count as gone; by=\"blind\" means that they were never "
-                "seen leaving.")
+          .Help(
+              "Consumers that came to count as gone; by=\"blind\" means that they were never "
+              "seen leaving.")
           .Register(registry_);
   Family<Counter>& consumers_returned_ =
       BuildCounter()
@@ -191,8 +192,9 @@ class Metrics::Impl {
           .Register(registry_);
   Family<Counter>& requests_ = BuildCounter()
                                    .Name("lastcall_api_requests_total")
-                                   .Help("Requests to the Kubernetes API; code=\"none\" means "
-                                         "that no answer came.")
+                                   .Help(
+                                       "Requests to the Kubernetes API; code=\"none\" means "
+                                       "that no answer came.")
                                    .Register(registry_);
   Family<Histogram>& request_seconds_ = BuildHistogram()
                                             .Name("lastcall_api_request_seconds")
@@ -233,9 +235,7 @@ void Metrics::count_request(std::string_view verb, std::string_view resource, in
   impl_->count_request(verb, resource, status, first_byte);
 }
 
-void Metrics::count_watch_restart(std::string_view reason) {
-  impl_->count_watch_restart(reason);
-}
+void Metrics::count_watch_restart(std::string_view reason) { impl_->count_watch_restart(reason); }
 
 std::string Metrics::render(const core::Snapshot& snapshot, core::Instant now) {
   return impl_->render(snapshot, now);

@@ -1,10 +1,10 @@
 #include "agent/report/process_figures.h"
 
+#include <fstream>
+
 #include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <fstream>
 
 namespace lastcall::report {
 namespace {

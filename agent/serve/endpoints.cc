@@ -18,12 +18,14 @@ net::ServerResponse phase_text(int status, core::Phase phase) {
 
 Endpoints::Endpoints(net::HttpServer& pod, net::HttpServer& local, Callbacks callbacks)
     : callbacks_(std::move(callbacks)) {
-  pod.on_request([this](const net::ServerRequest& request, std::unique_ptr<net::Responder> responder) {
-    on_request(request, std::move(responder), core::Trust::kNetwork);
-  });
-  local.on_request([this](const net::ServerRequest& request, std::unique_ptr<net::Responder> responder) {
-    on_request(request, std::move(responder), core::Trust::kLocal);
-  });
+  pod.on_request(
+      [this](const net::ServerRequest& request, std::unique_ptr<net::Responder> responder) {
+        on_request(request, std::move(responder), core::Trust::kNetwork);
+      });
+  local.on_request(
+      [this](const net::ServerRequest& request, std::unique_ptr<net::Responder> responder) {
+        on_request(request, std::move(responder), core::Trust::kLocal);
+      });
 }
 
 void Endpoints::on_request(const net::ServerRequest& request,
@@ -32,7 +34,8 @@ void Endpoints::on_request(const net::ServerRequest& request,
   const bool post = request.method == "POST";
   const bool local = trust == core::Trust::kLocal;
   const std::string& path = request.path;
-  const bool reading = path == "/status" || path == "/metrics" || path == "/healthz" || path == "/readyz";
+  const bool reading =
+      path == "/status" || path == "/metrics" || path == "/healthz" || path == "/readyz";
   const bool ordering = local && (path == "/drain" || path == "/release");
 
   if (path == "/hold" && (get || post)) {
@@ -40,8 +43,8 @@ void Endpoints::on_request(const net::ServerRequest& request,
   } else if (path == "/status" && get) {
     responder->respond({.content_type = "application/json", .body = callbacks_.status()});
   } else if (path == "/metrics" && get) {
-    responder->respond({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                        .body = callbacks_.metrics()});
+    responder->respond(
+        {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = callbacks_.metrics()});
   } else if (reading && get) {
     // Ready throughout the hold: failing readiness would drop the last-endpoint fallback.
     responder->respond(text(200, "ok"));

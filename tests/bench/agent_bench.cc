@@ -4,14 +4,6 @@
 //   lastcall_agent_bench LASTCALL LASTCALL_HOOK [--idle-seconds N] [--stops N]
 //
 // Prints one JSON object. Measures itself and its subjects in one run on one machine.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -22,10 +14,17 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "net/event_loop.h"
 #include "tests/fakes/api_listener.h"
@@ -114,7 +113,8 @@ class Hook {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    const std::string_view request = "POST /hold HTTP/1.1\r\nHost: agent\r\nContent-Length: 0\r\n\r\n";
+    const std::string_view request =
+        "POST /hold HTTP/1.1\r\nHost: agent\r\nContent-Length: 0\r\n\r\n";
     if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
         write(fd_, request.data(), request.size()) < 0) {
       give_up("cannot reach the agent's socket");
@@ -150,10 +150,11 @@ fakes::Slice make_slice(int index, bool own_ready) {
   slice.service = "web";
   for (int i = 0; i < kEndpointsPerSlice; ++i) {
     const std::string number = std::to_string(index * kEndpointsPerSlice + i);
-    slice.endpoints.push_back({.pod = "web-" + number,
-                               .uid = "11111111-0000-0000-0000-" + std::string(12 - number.size(), '0') + number,
-                               .address = "10." + std::to_string(index) + ".1." + std::to_string(i),
-                               .node = "node-" + std::to_string(i % 30)});
+    slice.endpoints.push_back(
+        {.pod = "web-" + number,
+         .uid = "11111111-0000-0000-0000-" + std::string(12 - number.size(), '0') + number,
+         .address = "10." + std::to_string(index) + ".1." + std::to_string(i),
+         .node = "node-" + std::to_string(i % 30)});
   }
   if (index == 0) slice.endpoints[0] = own_endpoint(own_ready);
   return slice;
@@ -162,7 +163,8 @@ fakes::Slice make_slice(int index, bool own_ready) {
 class Scene {
  public:
   explicit Scene(std::string agent) : agent_(std::move(agent)) {
-    folder_ = std::filesystem::temp_directory_path() / ("lastcall-bench-" + std::to_string(getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("lastcall-bench-" + std::to_string(getpid()));
     std::filesystem::create_directory(folder_);
     std::ofstream(folder_ / "token") << "bench";
     server_.slices().pause();
@@ -318,7 +320,8 @@ double measure_hook_start(const std::string& hook) {
 }
 
 int run(int argc, char** argv) {
-  if (argc < 3) give_up("usage: lastcall_agent_bench LASTCALL LASTCALL_HOOK [--idle-seconds N] [--stops N]");
+  if (argc < 3)
+    give_up("usage: lastcall_agent_bench LASTCALL LASTCALL_HOOK [--idle-seconds N] [--stops N]");
   int idle_seconds = 60;
   int stops = 200;
   for (int i = 3; i + 1 < argc; i += 2) {

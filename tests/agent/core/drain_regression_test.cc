@@ -54,8 +54,8 @@ TEST(DrainRegression, ALivingPodReadBeforeTheEvictionDoesNotEndItsHold) {
 TEST(DrainRegression, ANetworkHookFromBeforeTheStopDoesNotShortenIt) {
   Stop stop;
   stop.known("a").tell(GraceLearnt{30s});
-  stop.network_hook(1);                          // anyone; the API is down
-  stop.at(19s).network_hook(2);                  // the kubelet
+  stop.network_hook(1);          // anyone; the API is down
+  stop.at(19s).network_hook(2);  // the kubelet
   stop.at(19500ms).deadline_seen(49s, 30s).routable("a");
   EXPECT_EQ(stop.deadline(), After(49s));
   EXPECT_EQ(stop.limit(), After(39s));

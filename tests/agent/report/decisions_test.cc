@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "gtest/gtest.h"
+
 #include "tests/agent/report/memory_sink.h"
 #include "tests/fakes/sim_loop.h"
 

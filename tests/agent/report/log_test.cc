@@ -1,6 +1,7 @@
 #include "agent/report/log.h"
 
 #include "gtest/gtest.h"
+
 #include "tests/agent/report/memory_sink.h"
 #include "tests/fakes/sim_loop.h"
 
@@ -15,7 +16,8 @@ class LogTest : public testing::Test {
 };
 
 TEST_F(LogTest, ALineIsOneObjectWithTimeLevelAndEvent) {
-  log_.write(Level::kWarn, "blind", {{"error", "no route"}, {"tries", std::int64_t{3}}, {"s", 1.5}});
+  log_.write(Level::kWarn, "blind",
+             {{"error", "no route"}, {"tries", std::int64_t{3}}, {"s", 1.5}});
   ASSERT_EQ(sink_.size(), 1U);
   EXPECT_EQ(sink_.level(0), Level::kWarn);
   const auto& line = sink_.line(0);

@@ -26,8 +26,13 @@ core::Snapshot released() {
   snapshot.hold_end = core::HoldEnd::kAllGone;
   snapshot.drain_end = core::DrainEnd::kNoProxy;
   snapshot.deadline = kNow + seconds(20);
-  core::ConsumerState consumer{kWeb, {}, core::Presence::kWithdrawn, {}, kNow - seconds(8),
-                               kNow - seconds(5), core::GoneBy::kSettle};
+  core::ConsumerState consumer{kWeb,
+                               {},
+                               core::Presence::kWithdrawn,
+                               {},
+                               kNow - seconds(8),
+                               kNow - seconds(5),
+                               core::GoneBy::kSettle};
   snapshot.consumers.push_back(consumer);
   return snapshot;
 }
@@ -59,7 +64,8 @@ TEST(Metrics, TellTheOutcome) {
 
 TEST(Metrics, TellEachConsumer) {
   const std::string text = render_everything();
-  expect_line(text, R"(lastcall_consumer_withdrawal_seconds{consumer="shop/web",kind="endpointslices"} 2)");
+  expect_line(
+      text, R"(lastcall_consumer_withdrawal_seconds{consumer="shop/web",kind="endpointslices"} 2)");
   expect_line(text, R"(lastcall_consumer_gone{consumer="shop/web",kind="endpointslices"} 1)");
   expect_line(text, R"(lastcall_consumers_gone_total{by="settle",kind="endpointslices"} 1)");
 }
@@ -97,7 +103,8 @@ std::set<std::string> names_in(const std::string& text) {
 
 bool is_metric_row(const std::string& line) {
   const auto has = [&line](const char* text) { return line.find(text) != std::string::npos; };
-  return line.rfind("| `", 0) == 0 && (has("| gauge |") || has("| counter |") || has("| histogram |"));
+  return line.rfind("| `", 0) == 0 &&
+         (has("| gauge |") || has("| counter |") || has("| histogram |"));
 }
 
 TEST(Metrics, AreAllInTheReferenceAndTheReferenceNamesNoOthers) {
