@@ -215,8 +215,9 @@ class ApiClient::Exchange final : public ApiCall, private net::HttpHandler {
     failure_timer_->arm(client_.loop_.now());
   }
 
-  // Last in every callback: the handler may destroy this.
-  void finish(net::Status outcome) {
+  // Last in every callback: the handler may destroy this. A copy, because ending the call may
+  // destroy what the outcome was read from.
+  void finish(net::Status outcome) {  // NOLINT(performance-unnecessary-value-param)
     report();
     call_.reset();
     if (outcome.ok()) return handler_.on_end(outcome);
