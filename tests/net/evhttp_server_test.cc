@@ -477,7 +477,16 @@ TEST_F(EvhttpServerTest, CountsConnectionsThatNeverAsk) {
   world_.until([&] { return ends_with(third, "hello\n"); });
 }
 
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+#define LASTCALL_UBSAN_NEEDS_DESCRIPTORS
+#endif
+#endif
+
 TEST_F(EvhttpServerTest, RestsWhileDescriptorsAreShort) {
+#ifdef LASTCALL_UBSAN_NEEDS_DESCRIPTORS
+  GTEST_SKIP() << "clang's UBSan opens a pipe to look at a vptr, and none can be opened here";
+#endif
   Desk desk(world_);
   const int free_descriptor = dup(STDERR_FILENO);
   close(free_descriptor);
