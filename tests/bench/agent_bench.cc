@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -55,7 +56,7 @@ double in_ms(Clock::duration duration) {
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(share * last + 0.5)];
+  return values[static_cast<std::size_t>(std::lround(share * last))];
 }
 
 // A child process that does not outlive this object.

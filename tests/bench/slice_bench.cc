@@ -39,7 +39,6 @@ using lastcall::k8s::ListSplitter;
 using lastcall::k8s::PaddedText;
 using lastcall::k8s::PodIdentity;
 using lastcall::k8s::SliceParser;
-using lastcall::k8s::SliceView;
 
 // What libcurl hands out at most at a time.
 constexpr std::size_t kChunk = std::size_t{16} * 1024;

@@ -43,7 +43,7 @@ TEST(PaddedText, PaddingHoldsNothingOfALongerTextBefore) {
 
 TEST(PaddedText, CopiesArePaddedToo) {
   const PaddedText text("abc");
-  const PaddedText copy = text;
+  const PaddedText copy = text;  // NOLINT(performance-unnecessary-copy-initialization)
   EXPECT_EQ(copy.view(), "abc");
   EXPECT_TRUE(is_padded(copy));
 }
