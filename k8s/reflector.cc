@@ -212,9 +212,8 @@ class Reflector::Impl final : private ApiHandler {
   // Until the next attempt: a LIST, or a WATCH from where the last one ended.
   void wait(const std::optional<net::Error>& error) {
     if (relisting_) return;
-    std::chrono::milliseconds delay = backoff_.next(api_.loop().random());
-    if (error && error->retry_after) delay = std::max(delay, *error->retry_after);
-    timer_->arm(api_.loop().now() + delay);
+    const auto retry_after = error ? error->retry_after : std::nullopt;
+    timer_->arm(api_.loop().now() + backoff_.next(api_.loop().random(), retry_after));
   }
 
   void go_blind(const net::Error& error) {

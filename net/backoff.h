@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace lastcall::net {
 
@@ -19,6 +20,11 @@ class Backoff {
     const auto whole = next_.count();
     next_ = std::min(next_ * 2, last_);
     return std::chrono::milliseconds(whole - static_cast<std::int64_t>(random) % (whole / 2 + 1));
+  }
+  // The same, but no sooner than the server asked for.
+  [[nodiscard]] std::chrono::milliseconds next(
+      std::uint32_t random, std::optional<std::chrono::milliseconds> retry_after) {
+    return std::max(next(random), retry_after.value_or(std::chrono::milliseconds(0)));
   }
   // After a success.
   void reset() { next_ = first_; }

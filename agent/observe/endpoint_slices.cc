@@ -158,9 +158,7 @@ void EndpointSlices::on_services_listed(const net::Result<std::string>& outcome)
       last_error_ = error.message;
       log_.write(report::Level::kWarn, "services-unknown", {{"error", error.message}});
     }
-    const auto pause =
-        std::max(backoff_.next(loop_.random()), error.retry_after.value_or(milliseconds(0)));
-    retry_->arm(loop_.now() + pause);
+    retry_->arm(loop_.now() + backoff_.next(loop_.random(), error.retry_after));
     // Those learnt at start are watched meanwhile.
     if (holding_) watch_slices();
     return;
@@ -293,7 +291,8 @@ net::Status EndpointSlices::on_change(k8s::WatchVerb verb, const k8s::PaddedText
 }
 
 void EndpointSlices::evaluate(const std::string& name, Service& service) {
-  if (!service.listed) return;
+  // A Service that does not select us any more has been told about for good.
+  if (!service.selected || !service.listed) return;
   if (std::optional<Verdict> verdict = judge(service.slices, service.view.publish_not_ready)) {
     service.absent_since.reset();
     tell(name, service, std::move(*verdict));

@@ -1,6 +1,5 @@
 #include "agent/observe/own_pod.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace lastcall::observe {
@@ -118,9 +117,7 @@ void OwnPod::on_failure(const net::Error& error) {
     last_error_ = error.message;
     log_.write(report::Level::kWarn, "own-pod-unreadable", {{"error", error.message}});
   }
-  const auto pause =
-      std::max(backoff_.next(loop_.random()), error.retry_after.value_or(milliseconds(0)));
-  retry_->arm(loop_.now() + pause);
+  retry_->arm(loop_.now() + backoff_.next(loop_.random(), error.retry_after));
 }
 
 }  // namespace lastcall::observe
