@@ -23,30 +23,30 @@ core::Sourced<To> sourced(const config::Setting<From>& setting) {
 
 }  // namespace
 
-core::Policy policy_from(const config::Settings& settings) {
-  using MaybeDuration = std::optional<core::Duration>;
-  core::Policy policy;
-  policy.quiet = sourced<core::Duration>(settings.quiet);
-  policy.blind = sourced<core::Duration>(settings.blind);
-  policy.hold_min = sourced<core::Duration>(settings.hold_min);
-  policy.hold_max = sourced<MaybeDuration>(settings.hold_max);
-  policy.drain_min = sourced<core::Duration>(settings.drain_min);
-  policy.drain_max = sourced<MaybeDuration>(settings.drain_max);
-  policy.reserve = sourced<MaybeDuration>(settings.reserve);
-  policy.margin = sourced<core::Duration>(settings.margin);
-  policy.silence = sourced<bool>(settings.silence);
-  return policy;
-}
-
 core::Thresholds thresholds_from(const config::Settings& settings) {
+  using MaybeDuration = std::optional<core::Duration>;
   core::Thresholds thresholds;
   thresholds.settle = sourced<core::Duration>(settings.settle);
+  thresholds.quiet = sourced<core::Duration>(settings.quiet);
   thresholds.blind = sourced<core::Duration>(settings.blind);
   thresholds.last_endpoint = {settings.last_endpoint.value == config::LastEndpoint::kIgnore
                                   ? core::LastEndpoint::kIgnore
                                   : core::LastEndpoint::kWait,
                               source(settings.last_endpoint.source)};
+  thresholds.hold_min = sourced<core::Duration>(settings.hold_min);
+  thresholds.hold_max = sourced<MaybeDuration>(settings.hold_max);
+  thresholds.reserve = sourced<MaybeDuration>(settings.reserve);
+  thresholds.drain_max = sourced<MaybeDuration>(settings.drain_max);
   return thresholds;
+}
+
+core::Policy policy_from(const config::Settings& settings) {
+  core::Policy policy;
+  policy.thresholds = thresholds_from(settings);
+  policy.drain_min = sourced<core::Duration>(settings.drain_min);
+  policy.margin = sourced<core::Duration>(settings.margin);
+  policy.silence = sourced<bool>(settings.silence);
+  return policy;
 }
 
 }  // namespace lastcall::agent

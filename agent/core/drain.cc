@@ -101,6 +101,8 @@ void Drain::pod_lives(Instant asked_at) {
 
 void Drain::handle(const GraceLearnt& event) { grace_learnt_ = event.grace; }
 
+void Drain::handle(const PolicyChanged& event) { policy_.thresholds = event.thresholds; }
+
 void Drain::handle(const DrainOrdered&) {
   if (phase_ == Phase::kServing) {
     begin_hold(Trigger::kOperator);
@@ -223,8 +225,11 @@ void Drain::proceed_serving() {
 void Drain::proceed_holding() {
   mark_gone();
   const auto limit = hold_limit();
-  if (all_gone() && quiet() && now_ >= *hold_started_ + policy_.hold_min.value) {
-    end_hold(HoldEnd::kAllGone);
+  const bool nobody_left =
+      std::none_of(consumers_.begin(), consumers_.end(),
+                   [this](const auto& entry) { return is_waited_for(entry.second); });
+  if (nobody_left && quiet() && now_ >= *hold_started_ + longest(&Thresholds::hold_min)) {
+    end_hold(all_gone() ? HoldEnd::kAllGone : HoldEnd::kHoldMax);
   } else if (now_ >= limit.at) {
     end_hold(limit.reason);
   }
@@ -317,16 +322,41 @@ bool Drain::all_gone() const {
                      [](const auto& entry) { return entry.second.gone_at.has_value(); });
 }
 
+bool Drain::is_waited_for(const Consumer& consumer) const {
+  const auto& hold_max = consumer.thresholds.hold_max.value;
+  return !consumer.gone_at && (!hold_max || now_ < *hold_started_ + *hold_max);
+}
+
+Duration Drain::longest(Sourced<Duration> Thresholds::*threshold) const {
+  if (consumers_.empty()) return (policy_.thresholds.*threshold).value;
+  Duration longest = Duration::zero();
+  for (const auto& [id, consumer] : consumers_) {
+    longest = std::max(longest, (consumer.thresholds.*threshold).value);
+  }
+  return longest;
+}
+
+std::optional<Duration> Drain::longest(Sourced<std::optional<Duration>> Thresholds::*limit) const {
+  if (consumers_.empty()) return (policy_.thresholds.*limit).value;
+  Duration longest = Duration::zero();
+  for (const auto& [id, consumer] : consumers_) {
+    const auto& value = (consumer.thresholds.*limit).value;
+    if (!value) return std::nullopt;
+    longest = std::max(longest, *value);
+  }
+  return longest;
+}
+
 // Without a traffic observer there is nothing to be quiet, and one that has ceased to report is
 // not waited for beyond `blind`.
 bool Drain::quiet() const {
-  if (!traffic_ || policy_.quiet.value == Duration::zero() || now_ >= traffic_lost()) return true;
-  return now_ - traffic_->reported <= policy_.quiet.value &&
-         traffic_->reported - traffic_->last_inbound >= policy_.quiet.value;
+  const Duration quiet = longest(&Thresholds::quiet);
+  if (!traffic_ || quiet == Duration::zero() || now_ >= traffic_lost()) return true;
+  return now_ - traffic_->reported <= quiet && traffic_->reported - traffic_->last_inbound >= quiet;
 }
 
 Instant Drain::traffic_lost() const {
-  return std::max(traffic_->reported, *hold_started_) + policy_.blind.value;
+  return std::max(traffic_->reported, *hold_started_) + longest(&Thresholds::blind);
 }
 
 // The chance that a consumer sending a kSilenceShare of Poisson arrivals at rate r shows none
@@ -351,11 +381,20 @@ std::optional<Duration> Drain::known_grace() const {
 }
 
 // One that nobody told us is assumed to leave room for a hold of `blind` before the reserve.
-Duration Drain::grace() const { return known_grace().value_or(policy_.blind.value + reserve()); }
+Duration Drain::grace() const {
+  return known_grace().value_or(policy_.thresholds.blind.value + reserve());
+}
 
+// Of several consumers' reserves the longest; one that says nothing asks for the usual one.
 Duration Drain::reserve() const {
-  const Duration third = known_grace().value_or(policy_.blind.value) / 3;
-  return policy_.reserve.value.value_or(std::min<Duration>(seconds(10), third));
+  const Duration third = known_grace().value_or(policy_.thresholds.blind.value) / 3;
+  const Duration usual = std::min<Duration>(seconds(10), third);
+  if (consumers_.empty()) return policy_.thresholds.reserve.value.value_or(usual);
+  Duration longest = Duration::zero();
+  for (const auto& [id, consumer] : consumers_) {
+    longest = std::max(longest, consumer.thresholds.reserve.value.value_or(usual));
+  }
+  return longest;
 }
 
 Instant Drain::deadline() const {
@@ -364,20 +403,25 @@ Instant Drain::deadline() const {
 }
 
 Drain::Limit<HoldEnd> Drain::hold_limit() const {
-  const Instant latest = deadline() - std::max(reserve(), policy_.margin.value);
+  const Instant latest = deadline() - kept();
   Limit<HoldEnd> limit{latest, HoldEnd::kDeadline};
   const auto cut = [&limit](Instant at, HoldEnd reason) {
     if (at < limit.at) limit = {at, reason};
   };
-  if (policy_.hold_max.value) cut(*hold_started_ + *policy_.hold_max.value, HoldEnd::kHoldMax);
-  if (!deletion_proven_) cut(*hold_started_ + policy_.blind.value, HoldEnd::kUnproven);
+  if (const auto hold_max = longest(&Thresholds::hold_max)) {
+    cut(*hold_started_ + *hold_max, HoldEnd::kHoldMax);
+  }
+  if (!deletion_proven_) {
+    cut(*hold_started_ + policy_.thresholds.blind.value, HoldEnd::kUnproven);
+  }
   return limit;
 }
 
 Drain::Limit<DrainEnd> Drain::drain_limit() const {
   Limit<DrainEnd> limit{deadline() - policy_.margin.value, DrainEnd::kDeadline};
-  if (policy_.drain_max.value && *drain_started_ + *policy_.drain_max.value < limit.at) {
-    limit = {*drain_started_ + *policy_.drain_max.value, DrainEnd::kDrainMax};
+  const auto drain_max = longest(&Thresholds::drain_max);
+  if (drain_max && *drain_started_ + *drain_max < limit.at) {
+    limit = {*drain_started_ + *drain_max, DrainEnd::kDrainMax};
   }
   return limit;
 }
@@ -386,9 +430,8 @@ Drain::Limit<DrainEnd> Drain::drain_limit() const {
 // any other as long as a hold without proof would last.
 Instant Drain::verify_limit(const Hook& hook) const {
   if (hook.trust == Trust::kLocal) return hook.arrived + policy_.verify_patience;
-  Duration bound =
-      std::min(policy_.blind.value, grace() - std::max(reserve(), policy_.margin.value));
-  if (policy_.hold_max.value) bound = std::min(bound, *policy_.hold_max.value);
+  Duration bound = std::min(policy_.thresholds.blind.value, grace() - kept());
+  if (const auto hold_max = longest(&Thresholds::hold_max)) bound = std::min(bound, *hold_max);
   return hook.arrived + std::max(bound, policy_.verify_patience);
 }
 
@@ -400,11 +443,13 @@ std::optional<Instant> Drain::next_wakeup() const {
       break;
     case Phase::kHolding: {
       keep_earliest(next, hold_limit().at);
-      const Instant earliest = *hold_started_ + policy_.hold_min.value;
+      const Instant earliest = *hold_started_ + longest(&Thresholds::hold_min);
       if (earliest > now_) keep_earliest(next, earliest);
       if (traffic_ && traffic_lost() > now_) keep_earliest(next, traffic_lost());
       for (const auto& [id, consumer] : consumers_) {
         if (consumer.gone_at) continue;
+        const auto& hold_max = consumer.thresholds.hold_max.value;
+        if (hold_max && is_waited_for(consumer)) keep_earliest(next, *hold_started_ + *hold_max);
         if (consumer.withdrawn_at) {
           keep_earliest(next, *consumer.withdrawn_at + consumer.thresholds.settle.value);
         } else if (consumer.presence == Presence::kBlind) {
@@ -440,6 +485,7 @@ Snapshot Drain::snapshot() const {
   if (phase_ == Phase::kDraining) snapshot.limit = drain_limit().at;
   if (hold_started_) snapshot.deadline = deadline();
   snapshot.deadline_proven = deadline_of_deletion_.has_value();
+  snapshot.grace = known_grace();
   snapshot.hooks_waiting = hooks_.size();
   for (const auto& [id, consumer] : consumers_) {
     snapshot.consumers.push_back({id, consumer.thresholds, consumer.presence, consumer.detail,

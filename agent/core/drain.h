@@ -14,6 +14,7 @@
 // released: hooks are answered; the kubelet may send SIGTERM.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -54,29 +55,36 @@ template <class T>
 struct Sourced {
   T value{};
   Source source = Source::kDefault;
+
+  friend bool operator==(const Sourced&, const Sourced&) = default;
 };
 
 enum class LastEndpoint { kWait, kIgnore };
 
-// What one consumer has to satisfy to count as gone.
+// What one consumer has to satisfy to count as gone, and what the pod does for its sake. Of
+// quiet, hold_min, reserve and drain_max the longest of all consumers counts; hold_max ends the
+// wait for this consumer only.
 struct Thresholds {
   Sourced<Duration> settle{std::chrono::seconds(3)};
+  Sourced<Duration> quiet{std::chrono::seconds(1)};
   // How long we wait without seeing it, from the start of the hold or from when it was last
   // seen, whichever is later.
   Sourced<Duration> blind{std::chrono::seconds(25)};
   Sourced<LastEndpoint> last_endpoint{LastEndpoint::kWait};
+  Sourced<Duration> hold_min{Duration::zero()};
+  Sourced<std::optional<Duration>> hold_max{};   // none: the deadline's
+  Sourced<std::optional<Duration>> reserve{};    // none: 10 s, or a third of the grace period
+  Sourced<std::optional<Duration>> drain_max{};  // none: the deadline's
+
+  friend bool operator==(const Thresholds&, const Thresholds&) = default;
 };
 
 // What holds for the pod as a whole.
 struct Policy {
-  Sourced<Duration> quiet{std::chrono::seconds(1)};
-  // Bounds a hold whose cause the API could not confirm (eviction, API down).
-  Sourced<Duration> blind{std::chrono::seconds(25)};
-  Sourced<Duration> hold_min{Duration::zero()};
-  Sourced<std::optional<Duration>> hold_max{};  // none: the deadline's
+  // Of a pod without consumers. Their `blind` also bounds a hold whose cause the API could not
+  // confirm (eviction, API down).
+  Thresholds thresholds{};
   Sourced<Duration> drain_min{Duration::zero()};
-  Sourced<std::optional<Duration>> drain_max{};  // none: the deadline's
-  Sourced<std::optional<Duration>> reserve{};    // none: 10 s, or a third of the grace period
   Sourced<Duration> margin{std::chrono::seconds(1)};
   Sourced<bool> silence{true};  // conclusive silence may cut a settle short
   bool has_proxy = false;       // somebody reports connections while draining
@@ -120,6 +128,10 @@ struct PodSeen {
 struct GraceLearnt {
   Duration grace;
 };
+// The thresholds of the pod have changed. Those of its consumers are told one by one.
+struct PolicyChanged {
+  Thresholds thresholds;
+};
 // An operator starts the hold (POST /drain on the local listener).
 struct DrainOrdered {};
 // An operator ends the hold and the drain (POST /release on the local listener).
@@ -155,9 +167,9 @@ struct ConnectionsSeen {
   std::optional<std::uint64_t> active;
 };
 
-using Event =
-    std::variant<HookArrived, HookLeft, PodSeen, GraceLearnt, DrainOrdered, ReleaseOrdered,
-                 ConsumerKnown, ConsumerDropped, Observed, TrafficSeen, ConnectionsSeen>;
+using Event = std::variant<HookArrived, HookLeft, PodSeen, GraceLearnt, PolicyChanged, DrainOrdered,
+                           ReleaseOrdered, ConsumerKnown, ConsumerDropped, Observed, TrafficSeen,
+                           ConnectionsSeen>;
 
 // ---- Actions ------------------------------------------------------------------------------
 
@@ -210,7 +222,7 @@ enum class Trigger { kDeletion, kStopping, kUnverified, kOperator };
 
 enum class HoldEnd {
   kAllGone,   // every consumer is gone
-  kHoldMax,   // hold.max
+  kHoldMax,   // hold.max, of whoever was still there
   kDeadline,  // deadline - reserve
   kUnproven,  // `blind` passed, and no deletionTimestamp was ever seen
   kForced,    // an operator
@@ -248,7 +260,8 @@ struct Snapshot {
   // When the hold, or the drain, ends at the latest; nullopt outside of both.
   std::optional<Instant> limit;
   std::optional<Instant> deadline;
-  bool deadline_proven = false;  // from a deletionTimestamp, not assumed
+  bool deadline_proven = false;   // from a deletionTimestamp, not assumed
+  std::optional<Duration> grace;  // learnt, or of the deletion
   std::size_t hooks_waiting = 0;
   std::vector<ConsumerState> consumers;
   // Consumers that were not gone when the hold ended; they are also in `consumers`.
@@ -313,6 +326,7 @@ class Drain {
   void handle(const HookLeft& event);
   void handle(const PodSeen& event);
   void handle(const GraceLearnt& event);
+  void handle(const PolicyChanged& event);
   void handle(const DrainOrdered& event);
   void handle(const ReleaseOrdered& event);
   void handle(const ConsumerKnown& event);
@@ -338,6 +352,12 @@ class Drain {
 
   [[nodiscard]] std::optional<GoneBy> gone_by(const Consumer& consumer) const;
   [[nodiscard]] bool all_gone() const;
+  [[nodiscard]] bool is_waited_for(const Consumer& consumer) const;
+  // The longest any consumer asks for; what the pod says when it has none.
+  [[nodiscard]] Duration longest(Sourced<Duration> Thresholds::*threshold) const;
+  // The same of limits; nullopt: somebody sets none.
+  [[nodiscard]] std::optional<Duration> longest(
+      Sourced<std::optional<Duration>> Thresholds::*limit) const;
   [[nodiscard]] bool quiet() const;
   // When a traffic observer that reports no more stops being waited for.
   [[nodiscard]] Instant traffic_lost() const;
@@ -346,6 +366,8 @@ class Drain {
   [[nodiscard]] std::optional<Duration> known_grace() const;
   [[nodiscard]] Duration grace() const;
   [[nodiscard]] Duration reserve() const;
+  // What the hold may not spend of the grace period.
+  [[nodiscard]] Duration kept() const { return std::max(reserve(), policy_.margin.value); }
   [[nodiscard]] Instant deadline() const;
   [[nodiscard]] Limit<HoldEnd> hold_limit() const;
   [[nodiscard]] Limit<DrainEnd> drain_limit() const;

@@ -42,27 +42,45 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-Policy random_policy(Dice& dice) {
-  Policy policy;
-  policy.has_proxy = dice.one_in(2);
-  policy.silence.value = dice.one_in(2);
-  if (dice.one_in(3)) policy.quiet.value = dice.up_to(5s);
-  if (dice.one_in(3)) policy.blind.value = dice.up_to(40s);
-  if (dice.one_in(3)) policy.hold_min.value = dice.up_to(20s);
-  if (dice.one_in(3)) policy.hold_max.value = dice.up_to(60s);
-  if (dice.one_in(3)) policy.drain_min.value = dice.up_to(10s);
-  if (dice.one_in(3)) policy.drain_max.value = dice.up_to(30s);
-  if (dice.one_in(3)) policy.reserve.value = dice.up_to(40s);
-  if (dice.one_in(3)) policy.margin.value = dice.up_to(5s);
-  return policy;
-}
-
-Thresholds random_thresholds(Dice& dice) {
+// Of those that say when one consumer is gone.
+Thresholds random_evidence(Dice& dice) {
   Thresholds thresholds;
   if (dice.one_in(2)) thresholds.settle.value = dice.up_to(40s);
   if (dice.one_in(3)) thresholds.blind.value = dice.up_to(40s);
   if (dice.one_in(4)) thresholds.last_endpoint.value = LastEndpoint::kIgnore;
   return thresholds;
+}
+
+Thresholds random_thresholds(Dice& dice) {
+  Thresholds thresholds = random_evidence(dice);
+  if (dice.one_in(3)) thresholds.quiet.value = dice.up_to(5s);
+  if (dice.one_in(3)) thresholds.hold_min.value = dice.up_to(20s);
+  if (dice.one_in(3)) thresholds.hold_max.value = dice.up_to(60s);
+  if (dice.one_in(3)) thresholds.drain_max.value = dice.up_to(30s);
+  if (dice.one_in(3)) thresholds.reserve.value = dice.up_to(40s);
+  return thresholds;
+}
+
+Policy random_policy(Dice& dice) {
+  Policy policy;
+  policy.thresholds = random_thresholds(dice);
+  policy.has_proxy = dice.one_in(2);
+  policy.silence.value = dice.one_in(2);
+  if (dice.one_in(3)) policy.drain_min.value = dice.up_to(10s);
+  if (dice.one_in(3)) policy.margin.value = dice.up_to(5s);
+  return policy;
+}
+
+// The longest of a limit that all of them set; nullopt: somebody sets none.
+std::optional<Duration> longest(const std::vector<ConsumerState>& consumers,
+                                Sourced<std::optional<Duration>> Thresholds::*limit) {
+  std::optional<Duration> longest;
+  for (const auto& one : consumers) {
+    const auto& value = (one.thresholds.*limit).value;
+    if (!value) return std::nullopt;
+    longest = std::max(longest.value_or(0s), *value);
+  }
+  return longest;
 }
 
 // A Drain, and what every step of it has to keep.
@@ -79,7 +97,7 @@ class World {
   Dice& dice() { return dice_; }
 
   void random_event() {
-    switch (dice_.below(14)) {
+    switch (dice_.below(15)) {
       case 0:
         return arrive(dice_.one_in(4) ? Trust::kLocal : Trust::kNetwork);
       case 1:
@@ -105,6 +123,9 @@ class World {
         if (!dice_.one_in(3)) active = dice_.below(3);
         return tell(ConnectionsSeen{active});
       }
+      case 13:
+        if (dice_.one_in(6)) return tell(PolicyChanged{random_thresholds(dice_)});
+        return;
       default:
         if (dice_.one_in(30)) return tell(ReleaseOrdered{});
         if (dice_.one_in(30)) return tell(DrainOrdered{});
@@ -226,11 +247,13 @@ class World {
     ASSERT_TRUE(next && seen.limit && seen.deadline);
     EXPECT_LE(*next, *seen.limit);
     EXPECT_LE(*seen.limit, *seen.deadline - policy_.margin.value);
-    if (phase_ == Phase::kHolding && policy_.hold_max.value) {
-      EXPECT_LE(*seen.limit, *seen.hold_started + *policy_.hold_max.value);
+    const auto hold_max = longest(seen.consumers, &Thresholds::hold_max);
+    if (phase_ == Phase::kHolding && hold_max) {
+      EXPECT_LE(*seen.limit, *seen.hold_started + *hold_max);
     }
-    if (phase_ == Phase::kDraining && policy_.drain_max.value) {
-      EXPECT_LE(*seen.limit, *seen.drain_started + *policy_.drain_max.value);
+    const auto drain_max = longest(seen.consumers, &Thresholds::drain_max);
+    if (phase_ == Phase::kDraining && drain_max) {
+      EXPECT_LE(*seen.limit, *seen.drain_started + *drain_max);
     }
   }
 
@@ -311,7 +334,7 @@ TEST(DrainProperty, AHealedWorldReleasesWithinTheLongestSettleAndQuiet) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Dice dice(seed);
     Policy policy;
-    policy.quiet.value = dice.up_to(5s);
+    policy.thresholds.quiet.value = dice.up_to(5s);
     Drain drain(policy);
     Instant now = Instant{} + 1000h;
     const auto tell = [&](const Event& event) { (void)drain.on_event(event, now); };
@@ -320,7 +343,8 @@ TEST(DrainProperty, AHealedWorldReleasesWithinTheLongestSettleAndQuiet) {
     std::vector<ConsumerId> consumers;
     for (std::uint64_t i = 0; i <= dice.below(4); ++i) {
       consumers.push_back({"slices", std::to_string(i)});
-      Thresholds thresholds = random_thresholds(dice);
+      Thresholds thresholds = random_evidence(dice);
+      thresholds.quiet = policy.thresholds.quiet;
       settle_longest = std::max(settle_longest, thresholds.settle.value);
       tell(ConsumerKnown{consumers.back(), thresholds});
     }
@@ -343,7 +367,8 @@ TEST(DrainProperty, AHealedWorldReleasesWithinTheLongestSettleAndQuiet) {
       tell(TrafficSeen{0, false, kReportEvery});
     }
     EXPECT_EQ(drain.snapshot().hold_end, HoldEnd::kAllGone);
-    EXPECT_LE(now - healed, std::max<Duration>(settle_longest, policy.quiet.value) + kReportEvery);
+    EXPECT_LE(now - healed,
+              std::max<Duration>(settle_longest, policy.thresholds.quiet.value) + kReportEvery);
     if (HasFailure()) return;
   }
 }

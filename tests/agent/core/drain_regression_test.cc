@@ -71,7 +71,7 @@ TEST(DrainRegression, ANetworkHookDoesNotShortenATrustedHold) {
 // A trusted hook is turned away before its patience ends when the hold would be short.
 TEST(DrainRegression, ATrustedHookDrainsEvenWhenThereIsNoHold) {
   Policy p;
-  p.hold_max.value = 0s;
+  p.thresholds.hold_max.value = 0s;
   p.has_proxy = true;
   Stop stop(p);
   stop.known("a").tell(GraceLearnt{60s}).local_hook(1).at(2s);
@@ -81,7 +81,7 @@ TEST(DrainRegression, ATrustedHookDrainsEvenWhenThereIsNoHold) {
 // .. and a network hook is answered before anyone could look at the pod.
 TEST(DrainRegression, ANetworkHookIsVerifiedEvenWhenThereIsNoHold) {
   Policy p;
-  p.hold_max.value = 0s;
+  p.thresholds.hold_max.value = 0s;
   p.has_proxy = true;
   Stop stop(p);
   stop.known("a").network_hook(1).at(10ms).deleted(60s);
@@ -138,7 +138,7 @@ TEST(DrainRegression, TheOutcomeStandsAfterTheRelease) {
 TEST(DrainRegression, WhoWasStillThereIsAmongTheConsumers) {
   Policy p;
   p.has_proxy = true;
-  p.hold_max.value = 5s;
+  p.thresholds.hold_max.value = 5s;
   Stop stop(p);
   stop.known("a").deleted(60s).routable("a").at(6s).dropped("a");
   ASSERT_EQ(stop.still_there().size(), 1U);

@@ -176,7 +176,7 @@ TEST(Drain, AnUnverifiedNetworkHookIsAnsweredBeforeTheReserve) {
 }
 
 TEST(Drain, AnUnverifiedNetworkHookIsAnsweredWithinTheLongestHold) {
-  Stop stop(policy([](Policy& p) { p.hold_max.value = 5s; }));
+  Stop stop(policy([](Policy& p) { p.thresholds.hold_max.value = 5s; }));
   stop.tell(GraceLearnt{60s}).network_hook(1).at(2h);
   EXPECT_EQ(stop.answer(1), (Answered{5s, Answer::kUnverified}));
 }
@@ -611,7 +611,7 @@ TEST(Drain, WithoutAnyConsumerThereIsNothingToHoldFor) {
 }
 
 TEST(Drain, WithoutAnyConsumerTheLeastHoldStillCounts) {
-  Stop stop = holding({}, policy([](Policy& p) { p.hold_min.value = 7s; }));
+  Stop stop = holding({}, policy([](Policy& p) { p.thresholds.hold_min.value = 7s; }));
   stop.at(60s);
   EXPECT_EQ(stop.answer(1), (Answered{7s, Answer::kReleased}));
 }
@@ -703,7 +703,7 @@ TEST(Drain, TheOutcomeSaysWhereEachThresholdCameFrom) {
 // ---- hold.min and quiet -----------------------------------------------------------------------
 
 TEST(Drain, HoldsAtLeastForTheLeastHold) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.hold_min.value = 12s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.hold_min.value = 12s; }));
   stop.withdrawn("a").at(11s);
   EXPECT_EQ(stop.phase(), Phase::kHolding);
   stop.at(60s);
@@ -712,13 +712,13 @@ TEST(Drain, HoldsAtLeastForTheLeastHold) {
 }
 
 TEST(Drain, TheLeastHoldDoesNotLengthenALongerOne) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.hold_min.value = 12s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.hold_min.value = 12s; }));
   stop.at(20s).withdrawn("a").at(60s);
   EXPECT_EQ(stop.released(), After(23s));
 }
 
 TEST(Drain, TheLeastHoldDoesNotOutlastTheLimit) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.hold_min.value = 70s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.hold_min.value = 70s; }));
   stop.withdrawn("a").at(60s);
   EXPECT_EQ(stop.drain_began(), After(50s));
   EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kDeadline);
@@ -726,7 +726,7 @@ TEST(Drain, TheLeastHoldDoesNotOutlastTheLimit) {
 }
 
 TEST(Drain, WithoutATrafficObserverThereIsNothingToBeQuiet) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.quiet.value = 20s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.quiet.value = 20s; }));
   stop.withdrawn("a").at(60s);
   EXPECT_EQ(stop.released(), After(3s));
 }
@@ -763,7 +763,7 @@ TEST(Drain, AnObserverThatReportsNoMoreIsNotWaitedForBeyondBlind) {
 }
 
 TEST(Drain, TheQuietTimeIsConfigurable) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.quiet.value = 5s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.quiet.value = 5s; }));
   stop.withdrawn("a").at(2s).traffic(1).at(6900ms).traffic(0);
   EXPECT_EQ(stop.phase(), Phase::kHolding);
   stop.at(7s).traffic(0);
@@ -771,7 +771,7 @@ TEST(Drain, TheQuietTimeIsConfigurable) {
 }
 
 TEST(Drain, QuietCanBeSwitchedOff) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.quiet.value = 0s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.quiet.value = 0s; }));
   stop.withdrawn("a").at(3s - 1ns).traffic(5, true).at(60s);
   EXPECT_EQ(stop.released(), After(3s));
 }
@@ -925,7 +925,7 @@ TEST(Drain, QuietStillCountsAfterConclusiveSilence) {
 // ---- The limits of a hold -----------------------------------------------------------------------
 
 TEST(Drain, HoldMaxEndsTheHold) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.hold_max.value = 20s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.hold_max.value = 20s; }));
   EXPECT_EQ(stop.limit(), After(20s));
   stop.at(60s);
   EXPECT_EQ(stop.drain_began(), After(20s));
@@ -934,17 +934,91 @@ TEST(Drain, HoldMaxEndsTheHold) {
 }
 
 TEST(Drain, TheEarliestLimitEndsTheHold) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.hold_max.value = 55s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.hold_max.value = 55s; }));
   stop.at(60s);
   EXPECT_EQ(stop.drain_began(), After(50s));
   EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kDeadline);
 }
 
 TEST(Drain, AnUnverifiedHoldKeepsToHoldMaxToo) {
-  Stop stop(policy([](Policy& p) { p.hold_max.value = 9s; }));
+  Stop stop(policy([](Policy& p) { p.thresholds.hold_max.value = 9s; }));
   stop.known("a").tell(GraceLearnt{60s}).local_hook(1).at(1s).routable("a").at(2h);
   EXPECT_EQ(stop.drain_began(), After(9s));
   EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kHoldMax);
+}
+
+TEST(Drain, HoldMaxOfOneConsumerEndsTheWaitForThatOneOnly) {
+  Thresholds impatient;
+  impatient.hold_max.value = 5s;
+  Stop stop;
+  stop.known("a", impatient).known("b").network_hook(1).deleted(60s).routable("a").routable("b");
+  stop.at(9s).withdrawn("b").at(60s);
+  EXPECT_EQ(stop.drain_began(), After(12s));
+  EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kHoldMax);
+  EXPECT_EQ(stop.still_there(), Names{"a"});
+}
+
+TEST(Drain, AConsumerGoneBeforeItsHoldMaxIsJustGone) {
+  Thresholds impatient;
+  impatient.hold_max.value = 5s;
+  Stop stop;
+  stop.known("a", impatient).known("b").network_hook(1).deleted(60s).withdrawn("a").routable("b");
+  stop.at(9s).withdrawn("b").at(60s);
+  EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kAllGone);
+}
+
+TEST(Drain, TheLongestHoldMinOfAllConsumersCounts) {
+  Thresholds patient;
+  patient.hold_min.value = 14s;
+  Stop stop;
+  stop.known("a", patient).known("b").network_hook(1).deleted(60s).withdrawn("a").withdrawn("b");
+  stop.at(60s);
+  EXPECT_EQ(stop.drain_began(), After(14s));
+}
+
+TEST(Drain, TheLongestReserveOfAllConsumersCounts) {
+  Thresholds careful;
+  careful.reserve.value = 25s;
+  Stop stop;
+  stop.known("a", careful).known("b").network_hook(1).deleted(60s).routable("a").routable("b");
+  EXPECT_EQ(stop.limit(), After(35s));
+}
+
+TEST(Drain, TheLongestQuietOfAllConsumersCounts) {
+  Thresholds careful;
+  careful.quiet.value = 4s;
+  Stop stop;
+  stop.known("a", careful).known("b").deleted(60s).withdrawn("a").withdrawn("b");
+  for (int i = 1; i <= 20; ++i) stop.at(i * 500ms).traffic(i <= 4 ? 1 : 0);
+  EXPECT_EQ(stop.drain_began(), After(6s));
+}
+
+TEST(Drain, TheLongestDrainMaxOfAllConsumersCounts) {
+  Thresholds brief;
+  brief.settle.value = 0s;
+  brief.drain_max.value = 2s;
+  Thresholds patient = brief;
+  patient.drain_max.value = 7s;
+  Stop stop(with_proxy());
+  stop.known("a", brief).known("b", patient).deleted(60s).withdrawn("a").withdrawn("b").at(60s);
+  EXPECT_EQ(stop.released(), After(7s));
+  EXPECT_EQ(stop.outcome().drain_end, DrainEnd::kDrainMax);
+}
+
+TEST(Drain, ThresholdsOfAPodWithoutConsumersApplyAtOnce) {
+  Stop stop = holding({}, policy([](Policy& p) { p.thresholds.hold_min.value = 30s; }));
+  stop.at(2s).tell(PolicyChanged{Thresholds{}});
+  EXPECT_EQ(stop.drain_began(), After(2s));
+}
+
+TEST(Drain, AChangedBlindOfThePodBoundsAHoldWithoutProof) {
+  Thresholds brief;
+  brief.blind.value = 6s;
+  Stop stop;
+  stop.known("a").tell(GraceLearnt{60s}).local_hook(1).evicted().routable("a");
+  stop.tell(PolicyChanged{brief}).at(60s);
+  EXPECT_EQ(stop.drain_began(), After(6s));
+  EXPECT_EQ(stop.outcome().hold_end, HoldEnd::kUnproven);
 }
 
 TEST(Drain, TheReserveIsTenSeconds) { EXPECT_EQ(holding({"a"}).limit(), After(50s)); }
@@ -956,12 +1030,12 @@ TEST(Drain, TheReserveIsAThirdOfAShortGracePeriod) {
 }
 
 TEST(Drain, TheReserveIsConfigurable) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.reserve.value = 25s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.reserve.value = 25s; }));
   EXPECT_EQ(stop.limit(), After(35s));
 }
 
 TEST(Drain, TheReserveIsNeverLessThanTheMargin) {
-  Stop stop = holding({"a"}, policy([](Policy& p) { p.reserve.value = 0s; }));
+  Stop stop = holding({"a"}, policy([](Policy& p) { p.thresholds.reserve.value = 0s; }));
   EXPECT_EQ(stop.limit(), After(59s));
   stop.at(60s);
   EXPECT_EQ(stop.released(), After(59s));
@@ -1083,7 +1157,7 @@ TEST(Drain, AnUnknownDeadlineCountsFromTheFirstHook) {
 }
 
 TEST(Drain, WithoutAnyKnownGracePeriodItHoldsForTheBlindTimeAndKeepsAReserveAfterIt) {
-  Stop stop(policy([](Policy& p) { p.blind.value = 15s; }));
+  Stop stop(policy([](Policy& p) { p.thresholds.blind.value = 15s; }));
   stop.known("a").tell(DrainOrdered{});
   EXPECT_EQ(stop.limit(), After(15s));
   EXPECT_EQ(stop.deadline(), After(20s));
@@ -1198,7 +1272,7 @@ TEST(Drain, TheLeastDrainDoesNotOutlastTheDeadline) {
 }
 
 TEST(Drain, DrainMaxEndsTheDrain) {
-  Stop stop = draining(policy([](Policy& p) { p.drain_max.value = 15s; }));
+  Stop stop = draining(policy([](Policy& p) { p.thresholds.drain_max.value = 15s; }));
   EXPECT_EQ(stop.limit(), After(25s));
   stop.connections(3).at(60s);
   EXPECT_EQ(stop.released(), After(25s));
@@ -1206,7 +1280,7 @@ TEST(Drain, DrainMaxEndsTheDrain) {
 }
 
 TEST(Drain, DrainMaxDoesNotOutlastTheDeadline) {
-  Stop stop = draining(policy([](Policy& p) { p.drain_max.value = 500s; }));
+  Stop stop = draining(policy([](Policy& p) { p.thresholds.drain_max.value = 500s; }));
   stop.at(60s);
   EXPECT_EQ(stop.released(), After(59s));
   EXPECT_EQ(stop.outcome().drain_end, DrainEnd::kDeadline);

@@ -60,7 +60,7 @@ struct Answered {
 
 class Stop {
  public:
-  explicit Stop(const Policy& policy = {}) : drain_(policy) {}
+  explicit Stop(const Policy& policy = {}) : thresholds_(policy.thresholds), drain_(policy) {}
 
   // Moves the time on to `since_start`, waking the Drain whenever it asked to be woken.
   // Requires: `since_start` is not before now.
@@ -85,7 +85,9 @@ class Stop {
   Stop& living(Duration asked_at) {
     return tell(PodSeen{PodState::kLiving, kStart + asked_at, {}, {}});
   }
-  Stop& known(const std::string& name, const Thresholds& thresholds = {}) {
+  // One that says nothing itself has the thresholds of the pod.
+  Stop& known(const std::string& name) { return known(name, thresholds_); }
+  Stop& known(const std::string& name, const Thresholds& thresholds) {
     return tell(ConsumerKnown{id(name), thresholds});
   }
   Stop& dropped(const std::string& name) { return tell(ConsumerDropped{id(name)}); }
@@ -151,6 +153,7 @@ class Stop {
   }
   [[nodiscard]] std::optional<After> when(Phase phase) const;
 
+  Thresholds thresholds_;
   Drain drain_;
   Instant now_ = kStart;
   std::vector<Action> actions_;
