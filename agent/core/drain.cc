@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "agent/core/budget.h"
+
 namespace lastcall::core {
 namespace {
 
@@ -387,8 +389,7 @@ Duration Drain::grace() const {
 
 // Of several consumers' reserves the longest; one that says nothing asks for the usual one.
 Duration Drain::reserve() const {
-  const Duration third = known_grace().value_or(policy_.thresholds.blind.value) / 3;
-  const Duration usual = std::min<Duration>(seconds(10), third);
+  const Duration usual = usual_reserve(known_grace().value_or(policy_.thresholds.blind.value));
   if (consumers_.empty()) return policy_.thresholds.reserve.value.value_or(usual);
   Duration longest = Duration::zero();
   for (const auto& [id, consumer] : consumers_) {
