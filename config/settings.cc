@@ -31,10 +31,6 @@ struct Said {
 // What is wrong with it; nullopt: nothing, and `settings` now holds it.
 using Complaint = std::optional<std::string>;
 
-std::string not_expected(std::string_view found, std::string_view expected) {
-  return in_quotes(found) + ", expected " + std::string(expected);
-}
-
 template <auto kMember, class Form>
 Complaint set_value(const Said& said, Settings& settings) {
   if (said.is_list) return "a list, expected " + std::string(Form::kExpected);
@@ -149,6 +145,10 @@ constexpr std::array kKeys{
         "last-endpoint", "Whether to hold while no other endpoint is ready."),
     value<&S::silence, BooleanForm>(  //
         "silence", "Whether conclusive silence may end a settle early."),
+    value<&S::watch_pod, BooleanForm>(  //
+        "watch-pod", "Whether the own Pod is watched from the start, not only while holding."),
+    value<&S::endpoints, BooleanForm>(  //
+        "endpoints", "Whether legacy Endpoints are observed beside EndpointSlices."),
     value<&S::hold_min, DurationForm>(  //
         "hold.min", "The shortest hold."),
     value_or<&S::hold_max, DurationForm>(  //

@@ -58,6 +58,10 @@ struct Settings {
   Setting<LastEndpoint> last_endpoint{LastEndpoint::kWait};  // last-endpoint: wait | ignore
   Setting<bool> silence{true};                               // silence: true | false
 
+  // What is looked at beyond the EndpointSlices.
+  Setting<bool> watch_pod{false};  // watch-pod: true | false
+  Setting<bool> endpoints{false};  // endpoints: true | false
+
   Setting<Milliseconds> hold_min{Milliseconds(0)};   // hold.min
   Setting<std::optional<Milliseconds>> hold_max{};   // hold.max; none: the deadline's
   Setting<Milliseconds> drain_min{Milliseconds(0)};  // drain.min

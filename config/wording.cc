@@ -55,6 +55,10 @@ std::string in_quotes(std::string_view text) {
   return result;
 }
 
+std::string not_expected(std::string_view found, std::string_view expected) {
+  return in_quotes(found) + ", expected " + std::string(expected);
+}
+
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.size() > kWordBytesMax) return {};
   std::string_view best;

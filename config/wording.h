@@ -14,6 +14,9 @@ namespace lastcall::config {
 // The same in single quotes.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
+// "'<found>', expected <expected>"
+[[nodiscard]] std::string not_expected(std::string_view found, std::string_view expected);
+
 // The candidate nearest to `word`, when it is near enough to be a slip of the finger; else
 // empty. One step is a letter added, left out, changed or swapped with its neighbour.
 [[nodiscard]] std::string_view nearest(std::string_view word,

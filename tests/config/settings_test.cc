@@ -49,6 +49,8 @@ TEST(Settings, AreTheDesignsDefaultsWhenNothingIsSaid) {
   EXPECT_EQ(settings.blind.value, seconds(25));
   EXPECT_EQ(settings.last_endpoint.value, LastEndpoint::kWait);
   EXPECT_TRUE(settings.silence.value);
+  EXPECT_FALSE(settings.watch_pod.value);
+  EXPECT_FALSE(settings.endpoints.value);
   EXPECT_EQ(settings.hold_min.value, seconds(0));
   EXPECT_EQ(settings.hold_max.value, std::nullopt);
   EXPECT_EQ(settings.drain_min.value, seconds(0));
@@ -79,6 +81,8 @@ quiet: 2s
 blind: 1m
 last-endpoint: ignore
 silence: false
+watch-pod: true
+endpoints: true
 hold: {min: 1s, max: 2m}
 drain:
   min: 3s
@@ -104,6 +108,8 @@ log:
   EXPECT_EQ(settings.blind.value, seconds(60));
   EXPECT_EQ(settings.last_endpoint.value, LastEndpoint::kIgnore);
   EXPECT_FALSE(settings.silence.value);
+  EXPECT_TRUE(settings.watch_pod.value);
+  EXPECT_TRUE(settings.endpoints.value);
   EXPECT_EQ(settings.hold_min.value, seconds(1));
   EXPECT_EQ(settings.hold_max.value, seconds(120));
   EXPECT_EQ(settings.drain_min.value, seconds(3));
@@ -143,6 +149,8 @@ TEST(Settings, EveryKeyHasAVariable) {
                                      {"LASTCALL_BLIND", "1s"},
                                      {"LASTCALL_LAST_ENDPOINT", "ignore"},
                                      {"LASTCALL_SILENCE", "false"},
+                                     {"LASTCALL_WATCH_POD", "true"},
+                                     {"LASTCALL_ENDPOINTS", "true"},
                                      {"LASTCALL_HOLD_MIN", "1s"},
                                      {"LASTCALL_HOLD_MAX", "1s"},
                                      {"LASTCALL_DRAIN_MIN", "2s"},
@@ -162,6 +170,8 @@ TEST(Settings, EveryKeyHasAVariable) {
   EXPECT_EQ(settings.blind.value, seconds(1));
   EXPECT_EQ(settings.last_endpoint.value, LastEndpoint::kIgnore);
   EXPECT_FALSE(settings.silence.value);
+  EXPECT_TRUE(settings.watch_pod.value);
+  EXPECT_TRUE(settings.endpoints.value);
   EXPECT_EQ(settings.hold_min.value, seconds(1));
   EXPECT_EQ(settings.hold_max.value, seconds(1));
   EXPECT_EQ(settings.drain_min.value, seconds(2));

@@ -15,6 +15,10 @@ TEST(Wording, QuotesAreFitForOneLineOfALog) {
   EXPECT_EQ(in_quotes(std::string(1000, 'a')), "'" + std::string(60, 'a') + "...'");
 }
 
+TEST(Wording, WhatWasFoundStandsBesideWhatWasExpected) {
+  EXPECT_EQ(not_expected("a\nb", "a name"), "'a\\x0ab', expected a name");
+}
+
 TEST(Wording, TheNearestCandidateIsOneSlipAway) {
   EXPECT_EQ(nearest("hold.mx", kCandidates), "hold.max");
   EXPECT_EQ(nearest("hold.maxx", kCandidates), "hold.max");
