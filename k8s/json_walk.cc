@@ -41,6 +41,13 @@ bool JsonWalk::string(Value value, const char* field, std::string_view& out) {
   return !value.get_string().get(out) || misfit(field, "a string");
 }
 
+bool JsonWalk::text(Value value, const char* field, std::string& out) {
+  std::string_view found = out;
+  if (!string(value, field, found)) return false;
+  out = found;
+  return true;
+}
+
 bool JsonWalk::boolean(Value value, const char* field, bool& out) {
   return !value.get_bool().get(out) || is_null(value) || misfit(field, "a boolean");
 }

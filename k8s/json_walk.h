@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,8 @@ class JsonWalk {
 
   // These leave `out` alone when the value is null.
   bool string(Value value, const char* field, std::string_view& out);
+  // As string(), for what must outlive the walk.
+  bool text(Value value, const char* field, std::string& out);
   bool boolean(Value value, const char* field, bool& out);
   bool integer(Value value, const char* field, std::int64_t& out);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "k8s/json_walk.h"
+#include "k8s/our_annotations.h"
 #include "k8s/time.h"
 
 namespace lastcall::k8s {
@@ -41,13 +42,17 @@ class PodReader {
   }
 
   bool metadata_field(Key key, Value value) {
-    if (key == "name") return text(value, "metadata.name", view_.name);
-    if (key == "uid") return text(value, "metadata.uid", view_.uid);
+    if (key == "name") return walk_.text(value, "metadata.name", view_.name);
+    if (key == "uid") return walk_.text(value, "metadata.uid", view_.uid);
     if (key == "labels") {
       return walk_.strings(value, "metadata.labels",
                            [this](std::string_view name, std::string_view label) {
                              view_.labels.insert_or_assign(std::string(name), label);
                            });
+    }
+    if (key == "annotations") return read_our_annotations(walk_, value, view_.annotations);
+    if (key == "resourceVersion") {
+      return walk_.text(value, "metadata.resourceVersion", view_.resource_version);
     }
     if (key == "deletionTimestamp") return deletion_timestamp(value);
     if (key == "deletionGracePeriodSeconds") {
@@ -65,7 +70,7 @@ class PodReader {
   }
 
   bool spec_field(Key key, Value value) {
-    if (key == "nodeName") return text(value, "spec.nodeName", view_.node_name);
+    if (key == "nodeName") return walk_.text(value, "spec.nodeName", view_.node_name);
     if (key == "hostNetwork") return walk_.boolean(value, "spec.hostNetwork", view_.host_network);
     if (key == "terminationGracePeriodSeconds") {
       std::optional<std::chrono::seconds> grace_period;
@@ -107,8 +112,8 @@ class PodReader {
   }
 
   bool status_field(Key key, Value value) {
-    if (key == "phase") return text(value, "status.phase", view_.phase);
-    if (key == "reason") return text(value, "status.reason", view_.reason);
+    if (key == "phase") return walk_.text(value, "status.phase", view_.phase);
+    if (key == "reason") return walk_.text(value, "status.reason", view_.reason);
     if (key == "podIP") return walk_.string(value, "status.podIP", pod_ip_);
     if (key == "podIPs") {
       return walk_.array(value, "status.podIPs", [this](Value entry) { return pod_ip(entry); });
@@ -146,13 +151,6 @@ class PodReader {
   bool is_pod() {
     if (!kind_.empty() && kind_ != "Pod") return walk_.misfit("kind", "Pod");
     return !view_.name.empty() || walk_.misfit("metadata.name", "there");
-  }
-
-  bool text(Value value, const char* field, std::string& out) {
-    std::string_view found;
-    if (!walk_.string(value, field, found)) return false;
-    out = found;
-    return true;
   }
 
   bool seconds(Value value, const char* field, std::optional<std::chrono::seconds>& out) {

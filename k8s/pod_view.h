@@ -22,8 +22,10 @@ struct PodView {
 
   std::string name;
   std::string uid;
+  std::string resource_version;
   Labels labels;
-  std::vector<std::string> addresses;  // status.podIPs, else status.podIP
+  std::map<std::string, std::string> annotations;  // only those lastcall/..
+  std::vector<std::string> addresses;              // status.podIPs, else status.podIP
   std::string node_name;
   bool host_network = false;
   std::vector<std::uint16_t> ports;       // container ports of all containers, once each

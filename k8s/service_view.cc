@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "k8s/json_walk.h"
+#include "k8s/our_annotations.h"
 
 namespace lastcall::k8s {
 namespace {
@@ -35,10 +36,8 @@ class ServiceReader {
   }
 
   bool metadata_field(Key key, Value value) {
-    if (key != "name") return true;
-    std::string_view name;
-    if (!walk_.string(value, "metadata.name", name)) return false;
-    view_.name = name;
+    if (key == "name") return walk_.text(value, "metadata.name", view_.name);
+    if (key == "annotations") return read_our_annotations(walk_, value, view_.annotations);
     return true;
   }
 

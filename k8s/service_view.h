@@ -1,6 +1,7 @@
 // What a Service says about whom it sends to.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "k8s/padded_text.h"
@@ -12,6 +13,7 @@ namespace lastcall::k8s {
 struct ServiceView {
   std::string name;
   Labels selector;  // empty: no selector, its slices are somebody else's work
+  std::map<std::string, std::string> annotations;  // only those lastcall/..
   bool external_name = false;
   bool headless = false;
   bool publish_not_ready = false;

@@ -1,9 +1,9 @@
 #include "k8s/slice_view.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "k8s/json_walk.h"
+#include "k8s/ownership.h"
 
 namespace lastcall::k8s {
 namespace {
@@ -13,13 +13,9 @@ using Value = JsonWalk::Value;
 
 struct Endpoint {
   OwnEndpoint conditions;
-  bool has_our_address = false;
   std::string_view node_name;
-  std::string_view target_kind;
-  std::string_view target_uid;
+  EntryTarget target;
 };
-
-enum class Owner { kUs, kOthers, kWhoeverHasThePort };
 
 // Reads one slice. Ports follow the endpoints in the text, so entries that only a port can
 // tell apart wait for the end.
@@ -55,7 +51,7 @@ class SliceReader {
   }
 
   bool metadata_field(Key key, Value value) {
-    if (key == "name") return read_string(value, "metadata.name", view_.name);
+    if (key == "name") return walk_.text(value, "metadata.name", view_.name);
     if (key == "labels") {
       return walk_.object(value, "metadata.labels", [this](Key k, Value v) { return label(k, v); });
     }
@@ -64,10 +60,10 @@ class SliceReader {
 
   bool label(Key key, Value value) {
     if (key == "kubernetes.io/service-name") {
-      return read_string(value, "metadata.labels", view_.service);
+      return walk_.text(value, "metadata.labels", view_.service);
     }
     if (key == "endpointslice.kubernetes.io/managed-by") {
-      return read_string(value, "metadata.labels", view_.managed_by);
+      return walk_.text(value, "metadata.labels", view_.managed_by);
     }
     return true;
   }
@@ -82,11 +78,7 @@ class SliceReader {
     };
     if (!walk_.object(value, "ports[]", field)) return false;
     view_.port_names.emplace_back(name);
-    const auto same = [number](std::uint16_t ours) { return ours == number; };
-    // A port without a number stands for every port.
-    if (number == 0 || std::any_of(identity_.ports.begin(), identity_.ports.end(), same)) {
-      has_our_port_ = true;
-    }
+    has_our_port_ |= is_our_port(number, identity_);
     return true;
   }
 
@@ -94,7 +86,7 @@ class SliceReader {
     Endpoint entry;
     const auto field = [&](Key k, Value v) { return endpoint_field(k, v, entry); };
     if (!walk_.object(value, "endpoints[]", field)) return false;
-    switch (owner_of(entry)) {
+    switch (owner_of(entry.target, identity_)) {
       case Owner::kUs:
         view_.own.push_back(entry.conditions);
         break;
@@ -111,7 +103,7 @@ class SliceReader {
   bool endpoint_field(Key key, Value value, Endpoint& entry) {
     if (key == "addresses") {
       return walk_.array(value, "endpoints[].addresses",
-                         [&](Value address) { return read_address(address, entry); });
+                         [&](Value address) { return read_address(address, entry.target); });
     }
     if (key == "conditions") {
       return walk_.object(value, "endpoints[].conditions",
@@ -120,16 +112,15 @@ class SliceReader {
     if (key == "nodeName") return walk_.string(value, "endpoints[].nodeName", entry.node_name);
     if (key == "targetRef") {
       return walk_.object(value, "endpoints[].targetRef",
-                          [&](Key k, Value v) { return target_field(k, v, entry); });
+                          [&](Key k, Value v) { return target_field(k, v, entry.target); });
     }
     return true;
   }
 
-  bool read_address(Value value, Endpoint& entry) {
+  bool read_address(Value value, EntryTarget& target) {
     std::string_view address;
     if (!walk_.string(value, "endpoints[].addresses[]", address)) return false;
-    const auto& ours = identity_.addresses;
-    entry.has_our_address |= std::find(ours.begin(), ours.end(), address) != ours.end();
+    target.has_our_address |= is_our_address(address, identity_);
     return true;
   }
 
@@ -146,19 +137,10 @@ class SliceReader {
     return true;
   }
 
-  bool target_field(Key key, Value value, Endpoint& entry) {
-    if (key == "uid") return walk_.string(value, "endpoints[].targetRef.uid", entry.target_uid);
-    if (key == "kind") return walk_.string(value, "endpoints[].targetRef.kind", entry.target_kind);
+  bool target_field(Key key, Value value, EntryTarget& target) {
+    if (key == "uid") return walk_.string(value, "endpoints[].targetRef.uid", target.uid);
+    if (key == "kind") return walk_.string(value, "endpoints[].targetRef.kind", target.kind);
     return true;
-  }
-
-  [[nodiscard]] Owner owner_of(const Endpoint& entry) const {
-    if (!entry.target_kind.empty() && entry.target_kind != "Pod") return Owner::kOthers;
-    if (!entry.target_uid.empty()) {
-      return entry.target_uid == identity_.uid ? Owner::kUs : Owner::kOthers;
-    }
-    if (!entry.has_our_address) return Owner::kOthers;
-    return identity_.host_network ? Owner::kWhoeverHasThePort : Owner::kUs;
   }
 
   void count_other(const OwnEndpoint& conditions, bool on_our_node) {
@@ -194,13 +176,6 @@ class SliceReader {
     } else {
       return walk_.misfit("addressType", "IPv4, IPv6 or FQDN");
     }
-    return true;
-  }
-
-  bool read_string(Value value, const char* field, std::string& out) {
-    std::string_view text;
-    if (!walk_.string(value, field, text)) return false;
-    out = text;
     return true;
   }
 

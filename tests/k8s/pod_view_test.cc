@@ -34,7 +34,8 @@ TEST(PodView, ReadsATerminatingPod) {
     "kind": "Pod", "apiVersion": "v1",
     "metadata": {"name": "web-1", "namespace": "ns", "uid": "uid-1",
       "labels": {"app": "web", "a\"b": "c"},
-      "annotations": {"x": "{\"spec\":{\"nodeName\":\"no\"}}"},
+      "annotations": {"x": "{\"spec\":{\"nodeName\":\"no\"}}", "lastcall/settle": "5s"},
+      "resourceVersion": "4711",
       "deletionTimestamp": "2026-01-02T03:04:05Z", "deletionGracePeriodSeconds": 60},
     "spec": {"nodeName": "node-1", "hostNetwork": true, "terminationGracePeriodSeconds": 90,
       "containers": [
@@ -48,6 +49,8 @@ TEST(PodView, ReadsATerminatingPod) {
   EXPECT_EQ(view.name, "web-1");
   EXPECT_EQ(view.uid, "uid-1");
   EXPECT_EQ(view.labels, (Labels{{"app", "web"}, {"a\"b", "c"}}));
+  EXPECT_EQ(view.annotations, (std::map<std::string, std::string>{{"lastcall/settle", "5s"}}));
+  EXPECT_EQ(view.resource_version, "4711");
   EXPECT_EQ(view.addresses, (Texts{"10.0.0.1", "fd00::1"}));
   EXPECT_EQ(view.node_name, "node-1");
   EXPECT_TRUE(view.host_network);
@@ -62,22 +65,33 @@ TEST(PodView, ReadsATerminatingPod) {
 }
 
 TEST(PodView, AbsentFieldsHaveTheirDefaults) {
-  for (const std::string& text :
-       {std::string(R"({"metadata":{"name":"p"}})"), pod(""),
-        std::string(R"({"metadata":{"name":"p"},"spec":null,"status":null})"),
-        pod(R"(,"uid":null,"labels":null,"deletionTimestamp":null,)"
-            R"("deletionGracePeriodSeconds":null)",
-            R"("containers":null,"hostNetwork":null,"terminationGracePeriodSeconds":null)",
-            R"("podIPs":null,"podIP":null,"conditions":null)")}) {
+  for (
+      const std::string& text :
+      {std::string(R"({"metadata":{"name":"p"}})"), pod(""),
+       std::string(R"({"metadata":{"name":"p"},"spec":null,"status":null})"),
+       pod(R"(,"uid":null,"labels":null,"annotations":null,"resourceVersion":null,"deletionTimestamp":null,)"
+           R"("deletionGracePeriodSeconds":null)",
+           R"("containers":null,"hostNetwork":null,"terminationGracePeriodSeconds":null)",
+           R"("podIPs":null,"podIP":null,"conditions":null)")}) {
     const PodView view = parse(text);
     EXPECT_EQ(view.grace_period, 30s);
     EXPECT_FALSE(view.deletion_timestamp);
     EXPECT_FALSE(view.deletion_grace_period);
     EXPECT_TRUE(view.addresses.empty());
     EXPECT_TRUE(view.ports.empty());
+    EXPECT_TRUE(view.annotations.empty());
+    EXPECT_EQ(view.resource_version, "");
     EXPECT_FALSE(view.host_network);
     EXPECT_FALSE(view.disruption_target);
   }
+}
+
+TEST(PodView, KeepsOnlyTheAnnotationsThatAreForUs) {
+  const PodView view = parse(
+      pod(R"(,"annotations":{"lastcall/a\u0062":"x\ny","lastcall":"n","lastcalls/a":"n",)"
+          R"("kubectl.kubernetes.io/last-applied-configuration":"{}","lastcall/empty":null})"));
+  EXPECT_EQ(view.annotations,
+            (std::map<std::string, std::string>{{"lastcall/ab", "x\ny"}, {"lastcall/empty", ""}}));
 }
 
 TEST(PodView, PodIpServesWhereThereAreNoPodIps) {
@@ -101,6 +115,10 @@ TEST(PodView, BoundsTheGracePeriod) {
 TEST(PodView, NamesTheFieldOfTheWrongType) {
   EXPECT_EQ(error_of(pod(R"(,"deletionTimestamp":"soon")")),
             "Pod: metadata.deletionTimestamp is not a time");
+  EXPECT_EQ(error_of(pod(R"(,"annotations":{"a":1})")),
+            "Pod: metadata.annotations is not a string");
+  EXPECT_EQ(error_of(pod(R"(,"resourceVersion":4711)")),
+            "Pod: metadata.resourceVersion is not a string");
   EXPECT_EQ(error_of(pod(R"(,"labels":{"a":1})")), "Pod: metadata.labels is not a string");
   EXPECT_EQ(error_of(pod("", R"("terminationGracePeriodSeconds":"30")")),
             "Pod: spec.terminationGracePeriodSeconds is not an integer");

@@ -54,9 +54,20 @@ TEST(ServiceView, SelectsNobodyWithoutASelector) {
   }
 }
 
+TEST(ServiceView, KeepsOnlyTheAnnotationsThatAreForUs) {
+  const net::Result<ServiceView> view = parse_service(PaddedText(
+      R"({"metadata":{"annotations":{"lastcall/settle":"5s","x":"y","lastcall":"n"},"name":"s"}})"));
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view.value().annotations,
+            (std::map<std::string, std::string>{{"lastcall/settle", "5s"}}));
+  EXPECT_TRUE(parse("{}").annotations.empty());
+}
+
 TEST(ServiceView, NamesTheFieldOfTheWrongType) {
   EXPECT_EQ(error_of(R"({"metadata":{"name":"s"},"spec":{"selector":["a"]}})"),
             "Service: spec.selector is not an object");
+  EXPECT_EQ(error_of(R"({"metadata":{"name":"s","annotations":["a"]}})"),
+            "Service: metadata.annotations is not an object");
   EXPECT_EQ(error_of(R"({"metadata":{"name":"s"},"spec":{"clusterIP":1}})"),
             "Service: spec.clusterIP is not a string");
   EXPECT_EQ(error_of(R"({"metadata":{"name":"s"},"kind":"Pod"})"), "Service: kind is not Service");
