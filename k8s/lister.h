@@ -1,6 +1,7 @@
 // One consistent LIST: all pages of it, streamed.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,8 @@ struct ListRequest {
   std::string field_selector;
   std::string kind;  // "EndpointSliceList": anything else is kInvalid
   int page_limit = 500;
+  // How long a WATCH may be silent before it is begun anew, healthy or not.
+  std::chrono::seconds watch_idle{30};
 };
 
 // Lists with no resourceVersion, which is the consistent kind: "0" may be stale and must never

@@ -66,12 +66,13 @@ std::string_view to_string(WatchRestart reason) {
 
 class Reflector::Impl final : private ApiHandler {
  public:
-  Impl(ApiClient& api, ListRequest request, ReflectorSink& sink)
+  Impl(ApiClient& api, ListRequest request, ReflectorSink& sink, std::string resource_version)
       : api_(api),
         request_(std::move(request)),
         sink_(sink),
-        timer_(api.loop().make_timer([this] { go_on(); })) {
-    list();
+        timer_(api.loop().make_timer([this] { go_on(); })),
+        resource_version_(std::move(resource_version)) {
+    go_on();
   }
 
   // Takes effect on the next turn, since the caller may be a callback of what it ends. Until
@@ -130,7 +131,7 @@ class Reflector::Impl final : private ApiHandler {
     request.path = watch_path(request_, resource_version_);
     request.verb = "watch";
     request.resource = request_.resource;
-    request.limits.idle = kWatchIdle;
+    request.limits.idle = request_.watch_idle;
     request.limits.total = {};
     call_ = api_.stream(std::move(request), *this);
   }
@@ -227,7 +228,7 @@ class Reflector::Impl final : private ApiHandler {
   }
 
   [[nodiscard]] bool is_stalled() const {
-    return accepted_at_ && api_.loop().now() - last_byte_at_ >= kWatchIdle;
+    return accepted_at_ && api_.loop().now() - last_byte_at_ >= request_.watch_idle;
   }
 
   [[nodiscard]] net::Error in_context(const net::Error& error) const {
@@ -254,8 +255,9 @@ class Reflector::Impl final : private ApiHandler {
   std::unique_ptr<ApiCall> call_;
 };
 
-Reflector::Reflector(ApiClient& api, ListRequest request, ReflectorSink& sink)
-    : impl_(std::make_unique<Impl>(api, std::move(request), sink)) {}
+Reflector::Reflector(ApiClient& api, ListRequest request, ReflectorSink& sink,
+                     std::string resource_version)
+    : impl_(std::make_unique<Impl>(api, std::move(request), sink, std::move(resource_version))) {}
 
 Reflector::~Reflector() = default;
 

@@ -51,12 +51,10 @@ class ReflectorSink {
 // did neither is a failure even when it was closed in order, so that no server makes us spin.
 class Reflector {
  public:
-  // How long a WATCH may be silent before it is begun anew, healthy or not: bookmarks come
-  // only about once a minute.
-  static constexpr std::chrono::seconds kWatchIdle{30};
-
-  // `api` and `sink` must outlive the reflector. Starts at once.
-  Reflector(ApiClient& api, ListRequest request, ReflectorSink& sink);
+  // `api` and `sink` must outlive the reflector. Starts at once: with a LIST, or with a WATCH from
+  // `resource_version` if there is one.
+  Reflector(ApiClient& api, ListRequest request, ReflectorSink& sink,
+            std::string resource_version = {});
   ~Reflector();
 
   // Lists again now (an operator or an observer wants a fresh consistent LIST), then watches

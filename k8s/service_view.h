@@ -11,9 +11,9 @@
 namespace lastcall::k8s {
 
 struct ServiceView {
-  std::string name;
-  Labels selector;  // empty: no selector, its slices are somebody else's work
-  std::map<std::string, std::string> annotations;  // only those lastcall/..
+  std::string name{};
+  Labels selector{};  // empty: no selector, its slices are somebody else's work
+  std::map<std::string, std::string> annotations{};  // only those lastcall/..
   bool external_name = false;
   bool headless = false;
   bool publish_not_ready = false;

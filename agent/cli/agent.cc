@@ -1,5 +1,6 @@
 #include "agent/cli/agent.h"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -10,6 +11,8 @@
 #include "agent/cli/policy.h"
 #include "agent/observe/endpoint_slices.h"
 #include "agent/observe/own_pod.h"
+#include "agent/observe/services.h"
+#include "agent/observe/tuning.h"
 #include "agent/report/decisions.h"
 #include "agent/report/metrics.h"
 #include "agent/serve/endpoints.h"
@@ -36,26 +39,37 @@ class Agent::Impl {
              {settings.kubernetes_server.value, settings.kubernetes_token_file.value,
               settings.kubernetes_ca_file.value}),
         policy_(policy_from(settings)),
+        watch_pod_(settings.watch_pod.value),
         drain_(policy_),
         own_pod_(api_, seams.loop, log_,
                  {settings.pod_namespace.value, settings.pod_name.value, settings.pod_uid.value},
                  emitter()),
-        slices_(api_, seams.loop, log_, settings.pod_namespace.value, thresholds_from(settings),
-                emitter()),
+        tuning_(log_, settings.pod_namespace.value, policy_.thresholds),
+        services_(api_, seams.loop, log_, settings.pod_namespace.value, tuning_, emitter()),
+        slices_(api_, seams.loop, log_, settings.pod_namespace.value, services_, emitter()),
         endpoints_(seams.pod_server, seams.local_server, endpoint_callbacks(settings)),
         wakeup_(seams.loop.make_timer([this] { carry_out(drain_.on_time(seams_.loop.now())); })),
         exit_timer_(seams.loop.make_timer([this] { on_exit_(); })) {
-    own_pod_.on_pod([this](const k8s::PodView& pod) { slices_.identify(pod); });
-    slices_.on_watch_restart(
-        [this](k8s::WatchRestart reason) { metrics_.count_watch_restart(to_string(reason)); });
+    own_pod_.on_pod([this](const k8s::PodView& pod) { identify(pod); });
+    services_.on_change([this] { on_services(); });
+    tuning_.on_complaint([this](const observe::Tuning::Complaint& complaint) {
+      metrics_.count_malformed_annotation(complaint.kind, complaint.error.key);
+    });
+    const auto count = [this](k8s::WatchRestart reason) {
+      metrics_.count_watch_restart(to_string(reason));
+    };
+    own_pod_.on_watch_restart(count);
+    services_.on_watch_restart(count);
+    slices_.on_watch_restart(count);
     api_.on_report([this](const k8s::RequestReport& report) {
       metrics_.count_request(report.verb, report.resource, report.status, report.first_byte);
     });
   }
 
   void start() {
-    slices_.announce();
+    services_.announce();
     own_pod_.ask();
+    if (watch_pod_) own_pod_.watch();
   }
 
   void on_sigterm() {
@@ -86,9 +100,44 @@ class Agent::Impl {
             .hooks_waiting = [this] { return drain_.snapshot().hooks_waiting; },
             .status =
                 [this, identity] {
-                  return serve::status_json(drain_.snapshot(), identity, seams_.loop.now());
+                  return serve::status_json(drain_.snapshot(), identity, findings(),
+                                            seams_.loop.now());
                 },
             .metrics = [this] { return metrics_.render(drain_.snapshot(), seams_.loop.now()); }};
+  }
+
+  [[nodiscard]] serve::Findings findings() const {
+    serve::Findings findings;
+    for (const auto& [name, candidate] : services_.candidates()) {
+      if (candidate.ignored.empty()) continue;
+      findings.ignored.push_back({name, candidate.ignored});
+    }
+    for (const auto& [kind, object, error] : tuning_.complaints()) {
+      findings.malformed.push_back({object, error.key, error.value, error.message});
+    }
+    return findings;
+  }
+
+  void identify(const k8s::PodView& pod) {
+    slices_.identify(pod);
+    if (tuning_.read(pod)) {
+      policy_.thresholds = tuning_.pod();
+      emit(core::PolicyChanged{policy_.thresholds});
+      services_.retune();
+    }
+    services_.identify(pod);
+  }
+
+  void on_services() {
+    slices_.on_services();
+    const auto& candidates = services_.candidates();
+    metrics_.set_services_ignored(static_cast<std::size_t>(
+        std::count_if(candidates.begin(), candidates.end(),
+                      [](const auto& entry) { return !entry.second.ignored.empty(); })));
+    const core::Snapshot snapshot = drain_.snapshot();
+    if (services_.learnt() && snapshot.phase == core::Phase::kServing) {
+      budget_warning_.tell(log_, snapshot);
+    }
   }
 
   // Carrying out an action may emit further events: they wait for their turn.
@@ -111,6 +160,7 @@ class Agent::Impl {
     log_.write(report::Level::kInfo, "another-stop", {});
     drain_ = core::Drain(policy_);
     own_pod_.announce();
+    services_.announce();
     slices_.announce();
   }
 
@@ -130,8 +180,16 @@ class Agent::Impl {
   }
 
   void perform(const core::AskPod&) { own_pod_.ask(); }
-  void perform(const core::BeginObserving&) { slices_.begin(); }
-  void perform(const core::EndObserving&) { slices_.end(); }
+  void perform(const core::BeginObserving&) {
+    own_pod_.watch();
+    slices_.begin();
+    services_.begin();
+  }
+  void perform(const core::EndObserving&) {
+    if (!watch_pod_) own_pod_.unwatch();
+    slices_.end();
+    services_.end();
+  }
   void perform(const core::AnswerHook& hook) {
     if (hook.id == own_stop_) {
       exit_soon();
@@ -155,13 +213,17 @@ class Agent::Impl {
   report::Metrics metrics_;
   k8s::ApiClient api_;
   core::Policy policy_;
+  bool watch_pod_;
   core::Drain drain_;
   observe::OwnPod own_pod_;
+  observe::Tuning tuning_;
+  observe::Services services_;
   observe::EndpointSlices slices_;
   serve::Endpoints endpoints_;
 
   std::deque<core::Event> events_;
   bool emitting_ = false;
+  report::BudgetWarning budget_warning_;
   std::optional<core::HookId> own_stop_;  // our own SIGTERM waits like a hook
   std::function<void()> on_exit_;
   std::unique_ptr<net::Timer> wakeup_;

@@ -21,8 +21,6 @@ core::Sourced<To> sourced(const config::Setting<From>& setting) {
   return {To(setting.value), source(setting.source)};
 }
 
-}  // namespace
-
 core::Thresholds thresholds_from(const config::Settings& settings) {
   using MaybeDuration = std::optional<core::Duration>;
   core::Thresholds thresholds;
@@ -39,6 +37,8 @@ core::Thresholds thresholds_from(const config::Settings& settings) {
   thresholds.drain_max = sourced<MaybeDuration>(settings.drain_max);
   return thresholds;
 }
+
+}  // namespace
 
 core::Policy policy_from(const config::Settings& settings) {
   core::Policy policy;

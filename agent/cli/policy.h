@@ -7,6 +7,5 @@
 namespace lastcall::agent {
 
 [[nodiscard]] core::Policy policy_from(const config::Settings& settings);
-[[nodiscard]] core::Thresholds thresholds_from(const config::Settings& settings);
 
 }  // namespace lastcall::agent

@@ -64,6 +64,8 @@ void Drain::handle(const PodSeen& event) {
     pod_lives(event.asked_at);
     return;
   }
+  // Whoever waits goes on waiting, to the bound of what cannot be verified.
+  if (event.state == PodState::kUnclear) return;
   const bool deleted = event.state == PodState::kDeleted;
   if (deleted) {
     deletion_proven_ = true;
@@ -486,13 +488,15 @@ Snapshot Drain::snapshot() const {
   if (phase_ == Phase::kDraining) snapshot.limit = drain_limit().at;
   if (hold_started_) snapshot.deadline = deadline();
   snapshot.deadline_proven = deadline_of_deletion_.has_value();
-  snapshot.grace = known_grace();
   snapshot.hooks_waiting = hooks_.size();
   for (const auto& [id, consumer] : consumers_) {
     snapshot.consumers.push_back({id, consumer.thresholds, consumer.presence, consumer.detail,
                                   consumer.withdrawn_at, consumer.gone_at, consumer.gone_by});
   }
   snapshot.still_there = still_there_;
+  if (const auto grace = known_grace()) {
+    snapshot.budget = budget(*grace, policy_, snapshot.consumers);
+  }
   return snapshot;
 }
 

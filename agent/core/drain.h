@@ -115,6 +115,7 @@ enum class PodState {
   kLiving,    // nothing is ending it: a hook means that one container restarts
   kDeleted,   // deletionTimestamp is set
   kStopping,  // evicted, or its node shuts down: it ends without a deletionTimestamp
+  kUnclear,   // nothing shows, on a node that may be evicting pods: no proof of anything
 };
 
 // The own Pod object was read.
@@ -248,6 +249,22 @@ struct ConsumerState {
   std::optional<GoneBy> gone_by;
 };
 
+// What a grace period leaves for the hold, and whether the thresholds fit into it.
+struct Budget {
+  Duration grace{};
+  Duration kept{};  // for the drain: the reserve, or the margin when that is longer
+  Duration hold{};  // the rest: no hold lasts longer
+
+  Duration settle_needs{};  // the longest settle, and then the quiet
+  Duration blind_needs{};   // the longest blind
+  Duration grace_needed{};  // the shortest grace period that both fit into
+
+  [[nodiscard]] bool settle_fits() const { return settle_needs <= hold; }
+  [[nodiscard]] bool blind_fits() const { return blind_needs <= hold; }
+
+  friend bool operator==(const Budget&, const Budget&) = default;
+};
+
 // The state now, and after the release the outcome.
 struct Snapshot {
   Phase phase = Phase::kServing;
@@ -260,8 +277,8 @@ struct Snapshot {
   // When the hold, or the drain, ends at the latest; nullopt outside of both.
   std::optional<Instant> limit;
   std::optional<Instant> deadline;
-  bool deadline_proven = false;   // from a deletionTimestamp, not assumed
-  std::optional<Duration> grace;  // learnt, or of the deletion
+  bool deadline_proven = false;  // from a deletionTimestamp, not assumed
+  std::optional<Budget> budget;  // of the grace period learnt, or of the deletion's
   std::size_t hooks_waiting = 0;
   std::vector<ConsumerState> consumers;
   // Consumers that were not gone when the hold ended; they are also in `consumers`.

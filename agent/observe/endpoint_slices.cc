@@ -6,14 +6,14 @@
 namespace lastcall::observe {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 constexpr std::string_view kKind = "endpointslices";
+constexpr std::string_view kUnmanagedKind = "unmanaged-endpointslices";
 // Slices of anybody else do not follow the pod's deletion (FACTS 1.1).
 constexpr std::string_view kController = "endpointslice-controller.k8s.io";
 // A selector beyond this makes URLs that proxies refuse; then the namespace is listed whole.
 constexpr std::size_t kSelectorBytesMax = 4096;
+// Services that come while we hold make us list again, at most so often.
+constexpr std::chrono::seconds kRewatchInterval{1};
 
 bool shares_port(const SliceFacts& a, const SliceFacts& b) {
   return std::any_of(a.port_names.begin(), a.port_names.end(), [&b](const std::string& name) {
@@ -21,26 +21,29 @@ bool shares_port(const SliceFacts& a, const SliceFacts& b) {
   });
 }
 
-// Whether somebody else is ready for what this slice offers, in the same address family.
-bool has_company(const SliceFacts& slice, const std::map<std::string, SliceFacts>& slices) {
-  return std::any_of(slices.begin(), slices.end(), [&slice](const auto& entry) {
+// Whether somebody else is ready for what this slice offers, in the same address family and in
+// the scope the Service routes in.
+bool has_company(const SliceFacts& slice, const Slices& slices, const k8s::ServiceView& service) {
+  return std::any_of(slices.begin(), slices.end(), [&](const auto& entry) {
     const SliceFacts& other = entry.second;
-    return other.others_ready && other.address_type == slice.address_type &&
+    const bool ready = service.local_only ? other.others_ready_on_node : other.others_ready;
+    return ready && other.address_type == slice.address_type &&
            (slice.port_names.empty() || shares_port(slice, other));
   });
 }
 
-Verdict judge_entry(const k8s::OwnEndpoint& own, const SliceFacts& slice,
-                    const std::map<std::string, SliceFacts>& slices, bool publish_not_ready) {
+Verdict judge_entry(const k8s::OwnEndpoint& own, const SliceFacts& slice, const Slices& slices,
+                    const k8s::ServiceView& service) {
   using core::Presence;
-  if (publish_not_ready && own.terminating) {
+  if (service.publish_not_ready && own.terminating) {
     return {Presence::kWithdrawn, "terminating, published although not ready"};
   }
   if (own.ready) return {Presence::kRoutable, "ready"};
   // Readiness may flip back as long as the controller has not seen the deletion.
   if (!own.terminating) return {Presence::kRoutable, "not ready, but not yet terminating"};
-  // kube-proxy falls back to serving endpoints when no ready one is left (KEP-1669).
-  if (own.serving && !has_company(slice, slices)) {
+  // kube-proxy falls back to serving endpoints when no ready one is left (KEP-1669). It does
+  // not route headless Services, and DNS never falls back.
+  if (own.serving && !service.headless && !has_company(slice, slices, service)) {
     return {Presence::kLastResort, "the last endpoint: no other is ready"};
   }
   return {Presence::kWithdrawn, "ready=false"};
@@ -60,14 +63,24 @@ int weight(core::Presence presence) {
   return 0;
 }
 
+SliceFacts facts(const k8s::SliceView& slice) {
+  return {slice.address_type,
+          slice.port_names,
+          slice.own,
+          slice.ready_others > 0,
+          slice.ready_others_on_node > 0,
+          slice.managed_by == kController,
+          slice.managed_by};
+}
+
 }  // namespace
 
-std::optional<Verdict> judge(const std::map<std::string, SliceFacts>& slices,
-                             bool publish_not_ready) {
+std::optional<Verdict> judge(const Slices& slices, const k8s::ServiceView& service) {
   std::optional<Verdict> worst;
   for (const auto& [name, slice] : slices) {
+    if (!slice.follows_pod) continue;
     for (const k8s::OwnEndpoint& own : slice.own) {
-      Verdict verdict = judge_entry(own, slice, slices, publish_not_ready);
+      Verdict verdict = judge_entry(own, slice, slices, service);
       verdict.detail += " in slice " + name;
       if (!worst || weight(verdict.presence) > weight(worst->presence)) worst = std::move(verdict);
     }
@@ -75,16 +88,25 @@ std::optional<Verdict> judge(const std::map<std::string, SliceFacts>& slices,
   return worst;
 }
 
+std::optional<Verdict> judge_unmanaged(const Slices& slices) {
+  for (const auto& [name, slice] : slices) {
+    if (slice.follows_pod || slice.own.empty()) continue;
+    const std::string manager = slice.manager.empty() ? "nobody" : slice.manager;
+    return Verdict{core::Presence::kBlind, "listed in slice " + name + " of " + manager +
+                                               ", which does not follow the pod"};
+  }
+  return std::nullopt;
+}
+
 EndpointSlices::EndpointSlices(k8s::ApiClient& api, net::Loop& loop, report::Log& log,
-                               std::string pod_namespace, core::Thresholds thresholds, Emit emit)
+                               std::string pod_namespace, const Services& services, Emit emit)
     : api_(api),
       loop_(loop),
       log_(log),
       namespace_(std::move(pod_namespace)),
-      thresholds_(thresholds),
+      services_known_(services),
       emit_(std::move(emit)),
-      backoff_(milliseconds(200), seconds(5)),
-      retry_(loop.make_timer([this] { learn_services(); })),
+      rewatch_(loop.make_timer([this] { watch(); })),
       relist_(loop.make_timer([this] {
         if (reflector_) reflector_->relist();
       })),
@@ -96,161 +118,137 @@ void EndpointSlices::on_watch_restart(std::function<void(k8s::WatchRestart)> lis
   restart_listener_ = std::move(listener);
 }
 
-// ---- Which Services -----------------------------------------------------------------------
+void EndpointSlices::on_verdict(std::function<void(const std::string&, core::Presence)> listener) {
+  verdict_listener_ = std::move(listener);
+}
 
 void EndpointSlices::identify(const k8s::PodView& pod) {
-  const bool first = !pod_;
-  pod_ = pod;
   identity_ = {pod.uid, pod.node_name, pod.addresses, pod.host_network, pod.ports};
-  if (first) learn_services();
+}
+
+// ---- Which consumers ----------------------------------------------------------------------
+
+void EndpointSlices::on_services() {
+  for (auto it = services_.begin(); it != services_.end();) {
+    const Candidate* known = candidate(it->first);
+    if (known != nullptr && known->ignored.empty()) {
+      ++it;
+      continue;
+    }
+    drop(*it);
+    it = services_.erase(it);
+  }
+  for (const auto& [name, candidate] : services_known_.candidates()) {
+    if (!candidate.ignored.empty()) continue;
+    Named& named = *services_.try_emplace(name).first;
+    Service& service = named.second;
+    service.deleted = candidate.deleted;
+    if (candidate.deleted) {
+      delete_service(named);
+      continue;
+    }
+    if (candidate.selects || service.driven.thresholds) make_known(service.driven, named);
+    if (service.unmanaged.thresholds) make_known(service.unmanaged, named);
+    evaluate(named, false);
+  }
+  if (holding_) watch();
+}
+
+void EndpointSlices::drop(Named& named) {
+  for (const Route* route : {&named.second.driven, &named.second.unmanaged}) {
+    if (route->thresholds) emit_(core::ConsumerDropped{id(*route, named)});
+  }
+}
+
+// Its data plane may still lag behind the deletion: settle it.
+void EndpointSlices::delete_service(Named& named) {
+  for (Route* route : {&named.second.driven, &named.second.unmanaged}) {
+    route->absent_since.reset();
+    if (!route->thresholds) continue;
+    tell(*route, named, {core::Presence::kWithdrawn, "the Service was deleted"});
+  }
+}
+
+const Candidate* EndpointSlices::candidate(const std::string& service) const {
+  const auto found = services_known_.candidates().find(service);
+  return found == services_known_.candidates().end() ? nullptr : &found->second;
+}
+
+core::ConsumerId EndpointSlices::id(const Route& route, const Named& named) const {
+  const bool driven = &route == &named.second.driven;
+  return {std::string(driven ? kKind : kUnmanagedKind), namespace_ + "/" + named.first};
+}
+
+void EndpointSlices::make_known(Route& route, const Named& named) {
+  const core::Thresholds thresholds = services_known_.thresholds(*candidate(named.first));
+  if (route.thresholds == thresholds) return;
+  route.thresholds = thresholds;
+  emit_(core::ConsumerKnown{id(route, named), thresholds});
 }
 
 void EndpointSlices::announce() {
-  // Until the Services have been learnt in a hold, somebody unknown may be sending.
-  emit_(core::ConsumerKnown{{"services", namespace_}, thresholds_});
-  for (const auto& [name, service] : services_) {
-    emit_(core::ConsumerKnown{consumer(name), thresholds_of(service.view)});
+  for (auto& named : services_) {
+    named.second.unmanaged = {};
+    Route& driven = named.second.driven;
+    if (driven.thresholds) emit_(core::ConsumerKnown{id(driven, named), *driven.thresholds});
   }
 }
 
 void EndpointSlices::begin() {
   holding_ = true;
   for (auto& [name, service] : services_) {
-    service.told.reset();
-    service.listed = false;
-    service.absent_since.reset();
+    const auto thresholds = service.driven.thresholds;
+    service = {};
+    service.driven.thresholds = thresholds;
   }
-  backoff_.reset();
-  learn_services();
 }
 
 void EndpointSlices::end() {
   holding_ = false;
-  lister_.reset();
-  retry_->disarm();
+  watched_.clear();
+  rewatch_->disarm();
   relist_->disarm();
   retire_->arm(loop_.now());
 }
 
-void EndpointSlices::learn_services() {
-  if (!pod_) return;
-  retry_->disarm();
-  k8s::ListRequest request;
-  request.path = "/api/v1/namespaces/" + namespace_ + "/services";
-  request.resource = "services";
-  request.kind = "ServiceList";
-  k8s::Lister::Callbacks callbacks;
-  callbacks.on_begin = [this] { listed_.clear(); };
-  callbacks.on_item = [this](const k8s::PaddedText& item) -> net::Status {
-    net::Result<k8s::ServiceView> service = k8s::parse_service(item);
-    if (!service.ok()) return service.error();
-    if (service.value().selects(pod_->labels)) listed_.push_back(std::move(service).value());
-    return net::Done{};
-  };
-  callbacks.done = [this](const net::Result<std::string>& outcome) { on_services_listed(outcome); };
-  lister_ = std::make_unique<k8s::Lister>(api_, std::move(request), std::move(callbacks));
-}
-
-void EndpointSlices::on_services_listed(const net::Result<std::string>& outcome) {
-  if (!outcome.ok()) {
-    const net::Error& error = outcome.error();
-    if (error.message != last_error_) {
-      last_error_ = error.message;
-      log_.write(report::Level::kWarn, "services-unknown", {{"error", error.message}});
-    }
-    retry_->arm(loop_.now() + backoff_.next(loop_.random(), error.retry_after));
-    // Those learnt at start are watched meanwhile.
-    if (holding_) watch_slices();
-    return;
-  }
-  last_error_.clear();
-  adopt(std::exchange(listed_, {}));
-  if (!holding_) return;
-  emit_(core::ConsumerDropped{{"services", namespace_}});
-  watch_slices();
-}
-
-void EndpointSlices::adopt(std::vector<k8s::ServiceView> selected) {
-  for (auto& [name, service] : services_) service.selected = false;
-  for (k8s::ServiceView& view : selected) {
-    if (view.external_name) continue;
-    Service& service = services_[view.name];
-    service.selected = true;
-    service.view = std::move(view);
-    emit_(core::ConsumerKnown{consumer(service.view.name), thresholds_of(service.view)});
-  }
-  for (auto it = services_.begin(); it != services_.end();) {
-    if (it->second.selected) {
-      ++it;
-      continue;
-    }
-    if (holding_) {
-      // Its data plane may still lag behind the deletion or the new selector: settle it.
-      tell(it->first, it->second,
-           {core::Presence::kWithdrawn, "the Service does not select this pod any more"});
-      ++it;
-    } else {
-      emit_(core::ConsumerDropped{consumer(it->first)});
-      it = services_.erase(it);
-    }
-  }
-}
-
-core::ConsumerId EndpointSlices::consumer(const std::string& service) const {
-  return {std::string(kKind), namespace_ + "/" + service};
-}
-
-core::Thresholds EndpointSlices::thresholds_of(const k8s::ServiceView& service) const {
-  core::Thresholds thresholds = thresholds_;
-  // Its withdrawal is never published: terminating plus what a careful operator would sleep.
-  if (service.publish_not_ready && thresholds.blind.value > thresholds.settle.value) {
-    thresholds.settle = thresholds.blind;
-  }
-  return thresholds;
-}
-
 // ---- Their slices -------------------------------------------------------------------------
 
-std::string EndpointSlices::selector() const {
-  std::string names;
+std::set<std::string> EndpointSlices::wanted() const {
+  std::set<std::string> names;
   for (const auto& [name, service] : services_) {
-    if (!service.selected) continue;
-    if (!names.empty()) names += ',';
-    names += name;
+    if (!service.deleted) names.insert(name);
   }
-  if (names.empty() || names.size() > kSelectorBytesMax) return {};
-  return "kubernetes.io/service-name in (" + names + ")";
+  return names;
 }
 
-void EndpointSlices::watch_slices() {
-  const bool any = std::any_of(services_.begin(), services_.end(),
-                               [](const auto& entry) { return entry.second.selected; });
-  if (!any) return;
-  std::string wanted = selector();
-  if (reflector_ && wanted == watched_) return;
-  watched_ = std::move(wanted);
+void EndpointSlices::watch() {
+  std::set<std::string> names = wanted();
+  if (std::includes(watched_.begin(), watched_.end(), names.begin(), names.end())) return;
+  if (watched_at_ && reflector_ && !watched_.empty() &&
+      loop_.now() < *watched_at_ + kRewatchInterval) {
+    rewatch_->arm(*watched_at_ + kRewatchInterval);
+    return;
+  }
+  watched_at_ = loop_.now();
+  watched_ = std::move(names);
+  std::string joined;
+  for (const std::string& name : watched_) joined += (joined.empty() ? "" : ",") + name;
   k8s::ListRequest request;
   request.path = "/apis/discovery.k8s.io/v1/namespaces/" + namespace_ + "/endpointslices";
   request.resource = "endpointslices";
   request.kind = "EndpointSliceList";
-  request.label_selector = watched_;
+  if (joined.size() <= kSelectorBytesMax) {
+    request.label_selector = "kubernetes.io/service-name in (" + joined + ")";
+  }
   retire_->disarm();
   k8s::ReflectorSink& sink = *this;
   reflector_ = std::make_unique<k8s::Reflector>(api_, std::move(request), sink);
   if (restart_listener_) reflector_->on_restart(restart_listener_);
 }
 
-EndpointSlices::Service* EndpointSlices::owner(const k8s::SliceView& slice) {
+EndpointSlices::Named* EndpointSlices::owner(const k8s::SliceView& slice) {
   const auto it = services_.find(slice.service);
-  if (it == services_.end() || !it->second.selected) return nullptr;
-  if (slice.managed_by != kController) return nullptr;
-  return &it->second;
-}
-
-SliceFacts EndpointSlices::facts(const k8s::SliceView& slice, const Service& service) const {
-  const std::uint32_t ready =
-      service.view.local_only ? slice.ready_others_on_node : slice.ready_others;
-  return {slice.address_type, slice.port_names, slice.own, ready > 0};
+  return it == services_.end() ? nullptr : &*it;
 }
 
 void EndpointSlices::on_list_begin() {
@@ -260,18 +258,18 @@ void EndpointSlices::on_list_begin() {
 net::Status EndpointSlices::on_list_item(const k8s::PaddedText& item) {
   const net::Result<k8s::SliceView> slice = parser_.parse(item, identity_);
   if (!slice.ok()) return slice.error();
-  if (Service* service = owner(slice.value())) {
-    service->incoming[slice.value().name] = facts(slice.value(), *service);
+  if (Named* named = owner(slice.value())) {
+    named->second.incoming[slice.value().name] = facts(slice.value());
   }
   return net::Done{};
 }
 
 void EndpointSlices::on_list_end() {
-  for (auto& [name, service] : services_) {
-    if (!service.selected) continue;
-    service.slices = std::exchange(service.incoming, {});
-    service.listed = true;
-    evaluate_listed(name, service);
+  for (Named& named : services_) {
+    if (!watched_.contains(named.first)) continue;
+    named.second.slices = std::exchange(named.second.incoming, {});
+    named.second.listed = true;
+    evaluate(named, true);
   }
 }
 
@@ -279,65 +277,72 @@ net::Status EndpointSlices::on_change(k8s::WatchVerb verb, const k8s::PaddedText
   const net::Result<k8s::SliceView> parsed = parser_.parse(object, identity_);
   if (!parsed.ok()) return parsed.error();
   const k8s::SliceView& slice = parsed.value();
-  Service* service = owner(slice);
-  if (service == nullptr) return net::Done{};
+  Named* named = owner(slice);
+  if (named == nullptr) return net::Done{};
   if (verb == k8s::WatchVerb::kDeleted) {
-    service->slices.erase(slice.name);
+    named->second.slices.erase(slice.name);
   } else {
-    service->slices[slice.name] = facts(slice, *service);
+    named->second.slices[slice.name] = facts(slice);
   }
-  evaluate(slice.service, *service);
+  evaluate(*named, false);
   return net::Done{};
 }
 
-void EndpointSlices::evaluate(const std::string& name, Service& service) {
-  // A Service that does not select us any more has been told about for good.
-  if (!service.selected || !service.listed) return;
-  if (std::optional<Verdict> verdict = judge(service.slices, service.view.publish_not_ready)) {
-    service.absent_since.reset();
-    tell(name, service, std::move(*verdict));
+// ---- What they say ------------------------------------------------------------------------
+
+void EndpointSlices::evaluate(Named& named, bool just_listed) {
+  Service& service = named.second;
+  if (!service.listed || service.deleted) return;
+  if (service.driven.thresholds) {
+    evaluate(service.driven, named, judge(service.slices, candidate(named.first)->view),
+             just_listed);
+  }
+  std::optional<Verdict> unmanaged = judge_unmanaged(service.slices);
+  if (unmanaged) make_known(service.unmanaged, named);
+  if (service.unmanaged.thresholds) {
+    evaluate(service.unmanaged, named, std::move(unmanaged), just_listed);
+  }
+}
+
+void EndpointSlices::evaluate(Route& route, const Named& named, std::optional<Verdict> verdict,
+                              bool just_listed) {
+  if (verdict) {
+    route.absent_since.reset();
+    tell(route, named, std::move(*verdict));
     return;
   }
   // One that said that it leaves us out may well forget us.
-  if (service.told && service.told->presence == core::Presence::kWithdrawn) return;
-  if (!service.absent_since) service.absent_since = loop_.now();
+  if (route.told && route.told->presence == core::Presence::kWithdrawn) return;
+  if (!route.absent_since) route.absent_since = loop_.now();
+  if (just_listed && loop_.now() >= *route.absent_since + route.thresholds->settle.value) {
+    tell(route, named,
+         {core::Presence::kWithdrawn, "absent, and so in a consistent list", route.absent_since});
+    route.absent_since.reset();
+  }
   arm_relist();
 }
 
-void EndpointSlices::evaluate_listed(const std::string& name, Service& service) {
-  evaluate(name, service);
-  if (!service.absent_since || loop_.now() < confirmation_due(service)) return;
-  tell(name, service,
-       {core::Presence::kWithdrawn, "absent, and so in a consistent list", service.absent_since});
-  service.absent_since.reset();
-}
-
-net::Instant EndpointSlices::confirmation_due(const Service& service) const {
-  return *service.absent_since + thresholds_of(service.view).settle.value;
-}
-
+// An absence is confirmed when it has lasted for the settle.
 void EndpointSlices::arm_relist() {
   std::optional<net::Instant> next;
   for (const auto& [name, service] : services_) {
-    if (!service.absent_since) continue;
-    const net::Instant due = confirmation_due(service);
-    if (!next || due < *next) next = due;
+    for (const Route* route : {&service.driven, &service.unmanaged}) {
+      if (!route->absent_since) continue;
+      const net::Instant due = *route->absent_since + route->thresholds->settle.value;
+      if (!next || due < *next) next = due;
+    }
   }
   if (next) relist_->arm(*next);
 }
 
-void EndpointSlices::tell(const std::string& name, Service& service, Verdict verdict) {
-  if (service.told == verdict) return;
-  service.told = verdict;
-  emit_(core::Observed{consumer(name), verdict.presence, std::move(verdict.detail), verdict.since});
-}
-
-void EndpointSlices::tell_blind(const std::string& why) {
-  for (auto& [name, service] : services_) {
-    if (!service.selected) continue;
-    service.absent_since.reset();
-    tell(name, service, {core::Presence::kBlind, why});
+void EndpointSlices::tell(Route& route, const Named& named, Verdict verdict) {
+  if (route.told == verdict) return;
+  route.told = verdict;
+  if (verdict_listener_ && &route == &named.second.driven) {
+    verdict_listener_(named.first, verdict.presence);
   }
+  emit_(
+      core::Observed{id(route, named), verdict.presence, std::move(verdict.detail), verdict.since});
 }
 
 void EndpointSlices::on_blind(const net::Error& error) {
@@ -345,12 +350,18 @@ void EndpointSlices::on_blind(const net::Error& error) {
     last_error_ = error.message;
     log_.write(report::Level::kWarn, "endpointslices-blind", {{"error", error.message}});
   }
-  tell_blind(error.message);
+  for (Named& named : services_) {
+    if (named.second.deleted) continue;
+    for (Route* route : {&named.second.driven, &named.second.unmanaged}) {
+      route->absent_since.reset();
+      if (route->thresholds) tell(*route, named, {core::Presence::kBlind, error.message});
+    }
+  }
 }
 
 void EndpointSlices::on_sight() {
   last_error_.clear();
-  for (auto& [name, service] : services_) evaluate(name, service);
+  for (Named& named : services_) evaluate(named, false);
 }
 
 }  // namespace lastcall::observe

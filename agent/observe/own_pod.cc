@@ -8,7 +8,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kPodBytesMax = std::size_t{4} * 1024 * 1024;
+// A Node lists every image it holds.
+constexpr std::size_t kObjectBytesMax = std::size_t{4} * 1024 * 1024;
+// Bookmarks come about once a minute, and often nothing else does.
+constexpr seconds kWatchIdle{90};
 // A slow answer is still an answer; the hold does not wait for it (Policy::verify_patience).
 constexpr net::HttpLimits kLimits{.first_byte = seconds(30), .total = seconds(40)};
 
@@ -32,6 +35,11 @@ core::PodState pod_state(const k8s::PodView& pod) {
   return core::PodState::kLiving;
 }
 
+core::PodState pod_state(const k8s::NodeView& node) {
+  if (node.shutting_down) return core::PodState::kStopping;
+  return node.under_pressure ? core::PodState::kUnclear : core::PodState::kLiving;
+}
+
 OwnPod::OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name, Emit emit)
     : api_(api),
       loop_(loop),
@@ -39,15 +47,24 @@ OwnPod::OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name
       name_(std::move(name)),
       emit_(std::move(emit)),
       backoff_(milliseconds(200), seconds(5)),
-      retry_(loop.make_timer([this] { read(); })) {}
+      retry_(loop.make_timer([this] { read(); })),
+      retire_(loop.make_timer([this] { reflector_.reset(); })) {}
+
+OwnPod::~OwnPod() = default;
 
 void OwnPod::on_pod(std::function<void(const k8s::PodView&)> listener) {
   listener_ = std::move(listener);
 }
 
-void OwnPod::announce() {
-  if (grace_) emit_(core::GraceLearnt{*grace_});
+void OwnPod::on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
+  restart_listener_ = std::move(listener);
 }
+
+void OwnPod::announce() {
+  if (pod_) emit_(core::GraceLearnt{pod_->grace_period});
+}
+
+// ---- Reading ------------------------------------------------------------------------------
 
 void OwnPod::ask() {
   if (reading_) return;
@@ -68,41 +85,54 @@ void OwnPod::read() {
   request.verb = "get";
   request.resource = "pods";
   request.limits = kLimits;
-  call_ = api_.fetch(std::move(request), kPodBytesMax,
+  call_ = api_.fetch(std::move(request), kObjectBytesMax,
                      [this](const net::Result<k8s::ApiAnswer>& answer) { on_answer(answer); });
 }
 
 void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
   if (!answer.ok()) {
-    if (answer.error().code == net::ErrorCode::kNotFound && grace_) {
+    if (answer.error().code == net::ErrorCode::kNotFound && pod_) {
       on_gone();
     } else {
       on_failure(answer.error());
     }
     return;
   }
-  const net::Result<k8s::PodView> parsed = k8s::parse_pod(answer.value().body);
+  net::Result<k8s::PodView> parsed = k8s::parse_pod(answer.value().body);
   if (!parsed.ok()) {
     on_failure(parsed.error());
     return;
   }
-  const k8s::PodView& pod = parsed.value();
-  if (!name_.uid.empty() && pod.uid != name_.uid) {
+  if (!name_.uid.empty() && parsed.value().uid != name_.uid) {
     on_gone();
     return;
   }
-  name_.uid = pod.uid;
-  reading_ = false;
-  grace_ = pod.grace_period;
+  pod_ = std::move(parsed).value();
+  name_.uid = pod_->uid;
+  deadline_.reset();
+  if (pod_->deletion_timestamp) {
+    deadline_ = deadline_of(*pod_, answer.value(), loop_.wall_now());
+  }
   last_error_.clear();
-  if (listener_) listener_(pod);
+  if (listener_) listener_(*pod_);
   announce();
-  core::PodSeen seen{pod_state(pod), *asked_at_, std::nullopt, std::nullopt};
-  if (pod.deletion_timestamp) {
-    seen.deadline = deadline_of(pod, answer.value(), loop_.wall_now());
-    if (pod.deletion_grace_period) seen.grace = *pod.deletion_grace_period;
+  if (watching_) begin_watch();
+  const core::PodState state = pod_state(*pod_);
+  if (state == core::PodState::kLiving && node_readable_ && !pod_->node_name.empty()) {
+    read_node();
+  } else {
+    conclude(state);
+  }
+}
+
+void OwnPod::conclude(core::PodState state) {
+  reading_ = false;
+  core::PodSeen seen{state, *asked_at_, deadline_, std::nullopt};
+  if (pod_->deletion_timestamp && pod_->deletion_grace_period) {
+    seen.grace = *pod_->deletion_grace_period;
   }
   emit_(seen);
+  if (std::exchange(outdated_, false)) ask();
 }
 
 // The object is no more, or its name belongs to a successor: ours was deleted by force.
@@ -118,6 +148,104 @@ void OwnPod::on_failure(const net::Error& error) {
     log_.write(report::Level::kWarn, "own-pod-unreadable", {{"error", error.message}});
   }
   retry_->arm(loop_.now() + backoff_.next(loop_.random(), error.retry_after));
+}
+
+// ---- The Node -----------------------------------------------------------------------------
+
+void OwnPod::read_node() {
+  k8s::ApiRequest request;
+  request.path = "/api/v1/nodes/" + pod_->node_name;
+  request.verb = "get";
+  request.resource = "nodes";
+  request.limits = kLimits;
+  call_ = api_.fetch(std::move(request), kObjectBytesMax,
+                     [this](const net::Result<k8s::ApiAnswer>& answer) { on_node(answer); });
+}
+
+void OwnPod::on_node(const net::Result<k8s::ApiAnswer>& answer) {
+  if (!answer.ok()) {
+    const net::ErrorCode code = answer.error().code;
+    if (code != net::ErrorCode::kForbidden && code != net::ErrorCode::kNotFound) {
+      on_failure(answer.error());
+      return;
+    }
+    // Most clusters do not let pods read Nodes: an eviction then looks like a restart.
+    node_readable_ = false;
+    log_.write(report::Level::kInfo, "node-unreadable", {{"error", answer.error().message}});
+    conclude(core::PodState::kLiving);
+    return;
+  }
+  const net::Result<k8s::NodeView> node = k8s::parse_node(answer.value().body);
+  if (!node.ok()) {
+    on_failure(node.error());
+    return;
+  }
+  const core::PodState state = pod_state(node.value());
+  if (state != core::PodState::kLiving) {
+    log_.write(report::Level::kWarn, "node-ending-pods",
+               {{"node", pod_->node_name}, {"why", node.value().why}});
+  }
+  conclude(state);
+}
+
+// ---- The watch ----------------------------------------------------------------------------
+
+void OwnPod::watch() {
+  watching_ = true;
+  retire_->disarm();
+  if (pod_) begin_watch();
+}
+
+void OwnPod::unwatch() {
+  watching_ = false;
+  retire_->arm(loop_.now());
+}
+
+void OwnPod::begin_watch() {
+  if (reflector_ || !watchable_) return;
+  k8s::ListRequest request;
+  request.path = "/api/v1/namespaces/" + name_.pod_namespace + "/pods";
+  request.resource = "pods";
+  request.kind = "PodList";
+  request.field_selector = "metadata.name=" + name_.name;
+  request.watch_idle = kWatchIdle;
+  k8s::ReflectorSink& sink = *this;
+  reflector_ =
+      std::make_unique<k8s::Reflector>(api_, std::move(request), sink, pod_->resource_version);
+  if (restart_listener_) reflector_->on_restart(restart_listener_);
+}
+
+net::Status OwnPod::on_change(k8s::WatchVerb verb, const k8s::PaddedText& object) {
+  if (verb != k8s::WatchVerb::kDeleted) return consider(object);
+  ask();
+  return net::Done{};
+}
+
+net::Status OwnPod::consider(const k8s::PaddedText& object) {
+  net::Result<k8s::PodView> parsed = k8s::parse_pod(object);
+  if (!parsed.ok()) return parsed.error();
+  k8s::PodView& pod = parsed.value();
+  const bool ending = pod.uid != pod_->uid || pod.deletion_timestamp != pod_->deletion_timestamp ||
+                      pod_state(pod) != pod_state(*pod_);
+  if (ending) {
+    // A reading tells the server's time as well.
+    outdated_ = reading_;
+    ask();
+  } else if (pod.labels != pod_->labels || pod.annotations != pod_->annotations) {
+    pod_ = std::move(pod);
+    if (listener_) listener_(*pod_);
+  }
+  return net::Done{};
+}
+
+void OwnPod::on_blind(const net::Error& error) {
+  if (error.message != last_watch_error_) {
+    last_watch_error_ = error.message;
+    log_.write(report::Level::kWarn, "own-pod-unwatched", {{"error", error.message}});
+  }
+  if (error.code != net::ErrorCode::kForbidden) return;
+  watchable_ = false;
+  retire_->arm(loop_.now());
 }
 
 }  // namespace lastcall::observe

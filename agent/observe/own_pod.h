@@ -1,8 +1,9 @@
 // The own Pod object: is the pod terminating, and until when?
 //
 // Sources: FACTS 1.2 and DESIGN 4. A deletionTimestamp is proof and is the deadline itself. An
-// eviction by the kubelet and a node shutdown set none; they show in status.phase,
-// status.reason and the DisruptionTarget condition.
+// eviction by the kubelet and a node shutdown set none. The kubelet publishes their status.phase,
+// status.reason and DisruptionTarget only when the containers have ended, so that while hooks
+// run they show in the conditions of the Node alone, where we may read it.
 #pragma once
 
 #include <chrono>
@@ -14,13 +15,16 @@
 #include "agent/observe/emit.h"
 #include "agent/report/log.h"
 #include "k8s/api_client.h"
+#include "k8s/node_view.h"
 #include "k8s/pod_view.h"
+#include "k8s/reflector.h"
 #include "net/backoff.h"
 
 namespace lastcall::observe {
 
-// Reads the Pod object when asked, and goes on trying until it has been read. Holds no watch.
-class OwnPod {
+// Reads the Pod object when asked, and goes on trying until it has been read. Holds a watch on
+// it only when told to.
+class OwnPod final : private k8s::ReflectorSink {
  public:
   struct Name {
     std::string pod_namespace;
@@ -30,6 +34,7 @@ class OwnPod {
 
   // `api`, `loop` and `log` must outlive this object.
   OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name, Emit emit);
+  ~OwnPod() override;
 
   // Readings begin at least this far apart, however often somebody asks: whoever reaches /hold
   // can make us ask.
@@ -39,17 +44,37 @@ class OwnPod {
   // A reading under way counts, and is not begun again.
   void ask();
 
+  // Watches the Pod from the next or last reading on: when its end, its labels or its annotations
+  // change, there is a reading without anybody asking. Where that is forbidden it is said once,
+  // and readings happen only when asked for.
+  void watch();
+  void unwatch();
+
   // Tells a new decision what was learnt so far.
   void announce();
 
   // Called with each reading, before its events are emitted.
   void on_pod(std::function<void(const k8s::PodView&)> listener);
+  // At most one listener; for metrics.
+  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener);
 
  private:
   void read();
   void on_answer(const net::Result<k8s::ApiAnswer>& answer);
+  void conclude(core::PodState state);
+  void read_node();
+  void on_node(const net::Result<k8s::ApiAnswer>& answer);
   void on_failure(const net::Error& error);
   void on_gone();
+  void begin_watch();
+  net::Status consider(const k8s::PaddedText& object);
+
+  void on_list_begin() override {}
+  net::Status on_list_item(const k8s::PaddedText& item) override { return consider(item); }
+  void on_list_end() override {}
+  net::Status on_change(k8s::WatchVerb verb, const k8s::PaddedText& object) override;
+  void on_blind(const net::Error& error) override;
+  void on_sight() override { last_watch_error_.clear(); }
 
   k8s::ApiClient& api_;
   net::Loop& loop_;
@@ -57,16 +82,30 @@ class OwnPod {
   Name name_;
   Emit emit_;
   std::function<void(const k8s::PodView&)> listener_;
+  std::function<void(k8s::WatchRestart)> restart_listener_;
   net::Backoff backoff_;
   std::unique_ptr<net::Timer> retry_;
   std::unique_ptr<k8s::ApiCall> call_;
   std::optional<net::Instant> asked_at_;
-  bool reading_ = false;                       // a reading or a pause before the next is under way
-  std::optional<std::chrono::seconds> grace_;  // of the first reading on
-  std::string last_error_;                     // logged once, not at every retry
+  bool reading_ = false;    // a reading or a pause before the next is under way
+  bool outdated_ = false;   // the watch has shown more since the reading began
+  std::string last_error_;  // logged once, not at every retry
+
+  std::optional<k8s::PodView> pod_;       // the last reading,
+  std::optional<net::Instant> deadline_;  // and what its deletionTimestamp means
+  bool node_readable_ = true;
+
+  bool watching_ = false;
+  bool watchable_ = true;
+  std::string last_watch_error_;
+  std::unique_ptr<k8s::Reflector> reflector_;
+  std::unique_ptr<net::Timer> retire_;
 };
 
 // What a reading of the Pod object means for its stop.
 [[nodiscard]] core::PodState pod_state(const k8s::PodView& pod);
+
+// The same, when the Pod shows nothing, of its Node.
+[[nodiscard]] core::PodState pod_state(const k8s::NodeView& node);
 
 }  // namespace lastcall::observe

@@ -1,6 +1,7 @@
 #include "agent/report/decisions.h"
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -113,6 +114,20 @@ void log_decisions(Log& log, const std::vector<core::Action>& actions,
                    const core::Snapshot& snapshot, core::Instant now) {
   Writer writer(log, snapshot, now);
   for (const core::Action& action : actions) std::visit(writer, action);
+}
+
+void BudgetWarning::tell(Log& log, const core::Snapshot& snapshot) {
+  const auto& budget = snapshot.budget;
+  if (!budget || budget == told_) return;
+  told_ = budget;
+  if (budget->settle_fits() && budget->blind_fits()) return;
+  log.write(Level::kWarn, "grace-too-short",
+            {{"grace_seconds", seconds(budget->grace)},
+             {"kept_seconds", seconds(budget->kept)},
+             {"hold_seconds", seconds(budget->hold)},
+             {"settle_and_quiet_need_seconds", seconds(budget->settle_needs)},
+             {"blind_needs_seconds", seconds(budget->blind_needs)},
+             {"grace_needed_seconds", std::ceil(seconds(budget->grace_needed))}});
 }
 
 }  // namespace lastcall::report

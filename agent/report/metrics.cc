@@ -92,7 +92,17 @@ class Metrics::Impl {
     watch_restarts_.Add({{"reason", std::string(reason)}}).Increment();
   }
 
+  void count_malformed_annotation(std::string_view kind, std::string_view key) {
+    malformed_annotations_.Add({{"kind", std::string(kind)}, {"key", std::string(key)}})
+        .Increment();
+  }
+
+  void set_services_ignored(std::size_t count) {
+    services_ignored_.Set(static_cast<double>(count));
+  }
+
   std::string render(const core::Snapshot& snapshot, core::Instant now) {
+    render_budget(snapshot);
     render_phases(snapshot, now);
     render_consumers(snapshot);
     render_process();
@@ -126,6 +136,14 @@ class Metrics::Impl {
                     {"drain_end", std::string(core::to_string(*snapshot.drain_end))}},
                    1);
     }
+  }
+
+  void render_budget(const core::Snapshot& snapshot) {
+    grace_.clear();
+    grace_needed_.clear();
+    if (!snapshot.budget) return;
+    grace_.set({}, seconds(snapshot.budget->grace));
+    grace_needed_.set({}, seconds(snapshot.budget->grace_needed));
   }
 
   void render_consumers(const core::Snapshot& snapshot) {
@@ -204,6 +222,19 @@ class Metrics::Impl {
                                          .Name("lastcall_watch_restarts_total")
                                          .Help("Watches begun anew, by reason.")
                                          .Register(registry_);
+  StateGauge grace_{registry_, "lastcall_grace_period_seconds", "The pod's grace period."};
+  StateGauge grace_needed_{registry_, "lastcall_grace_period_needed_seconds",
+                           "The shortest grace period that all thresholds fit into."};
+  Gauge& services_ignored_ = BuildGauge()
+                                 .Name("lastcall_services_ignored")
+                                 .Help("Services that an annotation says not to wait for.")
+                                 .Register(registry_)
+                                 .Add({});
+  Family<Counter>& malformed_annotations_ =
+      BuildCounter()
+          .Name("lastcall_malformed_annotations_total")
+          .Help("Annotations that could not be followed; what stands behind them decided.")
+          .Register(registry_);
   Counter& cpu_seconds_ = BuildCounter()
                               .Name("process_cpu_seconds_total")
                               .Help("CPU time of this process.")
@@ -236,6 +267,12 @@ void Metrics::count_request(std::string_view verb, std::string_view resource, in
 }
 
 void Metrics::count_watch_restart(std::string_view reason) { impl_->count_watch_restart(reason); }
+
+void Metrics::count_malformed_annotation(std::string_view kind, std::string_view key) {
+  impl_->count_malformed_annotation(kind, key);
+}
+
+void Metrics::set_services_ignored(std::size_t count) { impl_->set_services_ignored(count); }
 
 std::string Metrics::render(const core::Snapshot& snapshot, core::Instant now) {
   return impl_->render(snapshot, now);

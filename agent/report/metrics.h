@@ -1,6 +1,7 @@
 // What Prometheus scrapes: docs/metrics.md lists it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ class Metrics {
   void count_request(std::string_view verb, std::string_view resource, int status,
                      core::Duration first_byte);
   void count_watch_restart(std::string_view reason);
+  // `kind` of object: "pod" or "service".
+  void count_malformed_annotation(std::string_view kind, std::string_view key);
+  void set_services_ignored(std::size_t count);
 
   // The text format, version 0.0.4.
   [[nodiscard]] std::string render(const core::Snapshot& snapshot, core::Instant now);

@@ -20,12 +20,32 @@ Json word(const std::optional<Word>& value) {
   return value ? Json(core::to_string(*value)) : Json(nullptr);
 }
 
-Json threshold(const core::Sourced<core::Duration>& threshold) {
-  return {{"seconds", seconds(threshold.value)}, {"source", core::to_string(threshold.source)}};
+Json shown(core::Duration value) { return Json::object({{"seconds", seconds(value)}}); }
+// Without a value the deadline decides.
+Json shown(const std::optional<core::Duration>& value) {
+  return Json::object({{"seconds", value ? Json(seconds(*value)) : Json(nullptr)}});
+}
+Json shown(core::LastEndpoint value) { return Json::object({{"value", core::to_string(value)}}); }
+
+template <class T>
+Json threshold(const core::Sourced<T>& threshold) {
+  Json json = shown(threshold.value);
+  json["source"] = core::to_string(threshold.source);
+  return json;
+}
+
+Json thresholds_json(const core::Thresholds& thresholds) {
+  return {{"settle", threshold(thresholds.settle)},
+          {"quiet", threshold(thresholds.quiet)},
+          {"blind", threshold(thresholds.blind)},
+          {"last_endpoint", threshold(thresholds.last_endpoint)},
+          {"hold_min", threshold(thresholds.hold_min)},
+          {"hold_max", threshold(thresholds.hold_max)},
+          {"reserve", threshold(thresholds.reserve)},
+          {"drain_max", threshold(thresholds.drain_max)}};
 }
 
 Json consumer_json(const core::ConsumerState& consumer, core::Instant now) {
-  const core::Thresholds& thresholds = consumer.thresholds;
   return {{"kind", consumer.id.kind},
           {"name", consumer.id.name},
           {"presence", core::to_string(consumer.presence)},
@@ -33,17 +53,23 @@ Json consumer_json(const core::ConsumerState& consumer, core::Instant now) {
           {"withdrawn", relative(consumer.withdrawn_at, now)},
           {"gone", relative(consumer.gone_at, now)},
           {"gone_by", word(consumer.gone_by)},
-          {"settle", threshold(thresholds.settle)},
-          {"blind", threshold(thresholds.blind)},
-          {"last_endpoint",
-           {{"value", core::to_string(thresholds.last_endpoint.value)},
-            {"source", core::to_string(thresholds.last_endpoint.source)}}}};
+          {"thresholds", thresholds_json(consumer.thresholds)}};
+}
+
+Json budget_json(const std::optional<core::Budget>& budget) {
+  if (!budget) return nullptr;
+  return {{"grace", seconds(budget->grace)},
+          {"kept", seconds(budget->kept)},
+          {"hold", seconds(budget->hold)},
+          {"settle_and_quiet_need", seconds(budget->settle_needs)},
+          {"blind_needs", seconds(budget->blind_needs)},
+          {"grace_needed", seconds(budget->grace_needed)}};
 }
 
 }  // namespace
 
 std::string status_json(const core::Snapshot& snapshot, const Identity& identity,
-                        core::Instant now) {
+                        const Findings& findings, core::Instant now) {
   Json consumers = Json::array();
   for (const core::ConsumerState& consumer : snapshot.consumers) {
     consumers.push_back(consumer_json(consumer, now));
@@ -51,6 +77,15 @@ std::string status_json(const core::Snapshot& snapshot, const Identity& identity
   Json still_there = Json::array();
   for (const core::ConsumerId& id : snapshot.still_there) {
     still_there.push_back(id.kind + " " + id.name);
+  }
+  Json ignored = Json::array();
+  for (const Findings::Ignored& one : findings.ignored) {
+    ignored.push_back({{"service", one.service}, {"why", one.why}});
+  }
+  Json malformed = Json::array();
+  for (const Findings::Malformed& one : findings.malformed) {
+    malformed.push_back(
+        {{"object", one.object}, {"key", one.key}, {"value", one.value}, {"error", one.error}});
   }
   const Json status = {{"pod", identity.pod_namespace + "/" + identity.pod_name},
                        {"version", identity.version},
@@ -66,7 +101,10 @@ std::string status_json(const core::Snapshot& snapshot, const Identity& identity
                        {"deadline_proven", snapshot.deadline_proven},
                        {"hooks_waiting", snapshot.hooks_waiting},
                        {"consumers", std::move(consumers)},
-                       {"still_there", std::move(still_there)}};
+                       {"still_there", std::move(still_there)},
+                       {"budget", budget_json(snapshot.budget)},
+                       {"ignored", std::move(ignored)},
+                       {"malformed_annotations", std::move(malformed)}};
   return status.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

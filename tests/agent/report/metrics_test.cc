@@ -34,6 +34,9 @@ core::Snapshot released() {
                                kNow - seconds(5),
                                core::GoneBy::kSettle};
   snapshot.consumers.push_back(consumer);
+  snapshot.budget = core::Budget{};
+  snapshot.budget->grace = seconds(30);
+  snapshot.budget->grace_needed = seconds(35);
   return snapshot;
 }
 
@@ -45,6 +48,8 @@ std::string render_everything() {
   metrics.count_request("list", "services", 200, milliseconds(3));
   metrics.count_request("get", "pods", 0, {});
   metrics.count_watch_restart("expired");
+  metrics.count_malformed_annotation("service", "lastcall/settle");
+  metrics.set_services_ignored(2);
   return metrics.render(released(), kNow);
 }
 
@@ -75,6 +80,15 @@ TEST(Metrics, CountRequestsWithAndWithoutAnAnswer) {
   expect_line(text, R"(lastcall_api_requests_total{code="200",resource="services",verb="list"} 1)");
   expect_line(text, R"(lastcall_api_requests_total{code="none",resource="pods",verb="get"} 1)");
   expect_line(text, R"(lastcall_api_request_seconds_count{resource="services",verb="list"} 1)");
+}
+
+TEST(Metrics, TellWhatIsWrongWithTheThresholds) {
+  const std::string text = render_everything();
+  expect_line(text, "lastcall_grace_period_seconds 30");
+  expect_line(text, "lastcall_grace_period_needed_seconds 35");
+  expect_line(text, "lastcall_services_ignored 2");
+  expect_line(text,
+              R"(lastcall_malformed_annotations_total{key="lastcall/settle",kind="service"} 1)");
 }
 
 TEST(Metrics, ForgetConsumersThatAreNoMore) {

@@ -13,7 +13,7 @@ using std::chrono::seconds;
 const core::Instant kNow{seconds(1000)};
 
 nlohmann::json parse(const core::Snapshot& snapshot) {
-  return nlohmann::json::parse(status_json(snapshot, {"shop", "checkout-1", "0.1.0"}, kNow));
+  return nlohmann::json::parse(status_json(snapshot, {"shop", "checkout-1", "0.1.0"}, {}, kNow));
 }
 
 TEST(Status, AnIdleAgentServes) {
@@ -42,10 +42,20 @@ TEST(Status, AHoldTellsItsLimitAndItsConsumersWithTheSourceOfTheirThresholds) {
   const auto& told = status["consumers"][0];
   EXPECT_EQ(told["presence"], "withdrawn");
   EXPECT_EQ(told["withdrawn"], -2.0);
-  EXPECT_EQ(told["settle"]["seconds"], 4.0);
-  EXPECT_EQ(told["settle"]["source"], "config-file");
-  EXPECT_EQ(told["blind"]["source"], "default");
+  EXPECT_EQ(told["thresholds"]["settle"]["seconds"], 4.0);
+  EXPECT_EQ(told["thresholds"]["settle"]["source"], "config-file");
+  EXPECT_EQ(told["thresholds"]["blind"]["source"], "default");
   EXPECT_TRUE(told["gone"].is_null());
+}
+
+TEST(Status, TellsWhatWasPassedOver) {
+  Findings findings;
+  findings.ignored.push_back({"batch", "annotation lastcall/ignore of the Service"});
+  findings.malformed.push_back({"Pod shop/checkout-1", "lastcall/settle", "3", "expected .."});
+  const auto status = nlohmann::json::parse(status_json({}, {"shop", "c", "0"}, findings, kNow));
+  EXPECT_EQ(status["ignored"][0]["service"], "batch");
+  EXPECT_EQ(status["malformed_annotations"][0]["key"], "lastcall/settle");
+  EXPECT_TRUE(status["budget"].is_null());
 }
 
 TEST(Status, AnOutcomeNamesWhoWasStillThere) {
