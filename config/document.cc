@@ -197,7 +197,7 @@ std::variant<std::vector<Entry>, ConfigError> read_document(
     while (!reader.failed() && parser.HandleNextDocument(reader)) {
     }
   } catch (const YAML::Exception& e) {
-    reader.fail(e.mark.is_null() ? 1 : e.mark.line + 1, "", "not YAML: " + e.msg);
+    reader.fail(e.mark.is_null() ? 1 : e.mark.line + 1, "", "not YAML: " + printable(e.msg));
   }
   return reader.take();
 }

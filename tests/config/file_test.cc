@@ -56,6 +56,11 @@ TEST(File, ThatIsNoYamlNamesTheLine) {
   EXPECT_THAT(outcome_of("%YAML 9.9\n---\nsettle: 1s"), HasSubstr("not YAML: "));
 }
 
+// The parser quotes what it read, control characters and all.
+TEST(File, ThatIsNoYamlIsQuotedOnOneLine) {
+  EXPECT_EQ(outcome_of("%YAML \r1.x\n---\n"), "f:1: not YAML: bad YAML version: \\x0d1.x");
+}
+
 TEST(File, NamesTheLineAndTheGuessForAnUnknownKey) {
   EXPECT_EQ(outcome_of("settle: 1s\nquite: 1s\n"), "f:2: quite: unknown key, did you mean quiet?");
   EXPECT_EQ(outcome_of("hold:\n  maximum: 1s\n"), "f:2: hold.maximum: unknown key");
