@@ -10,6 +10,7 @@
 
 #include "agent/cli/policy.h"
 #include "agent/observe/endpoint_slices.h"
+#include "agent/observe/legacy_endpoints.h"
 #include "agent/observe/own_pod.h"
 #include "agent/observe/services.h"
 #include "agent/observe/tuning.h"
@@ -50,6 +51,7 @@ class Agent::Impl {
         endpoints_(seams.pod_server, seams.local_server, endpoint_callbacks(settings)),
         wakeup_(seams.loop.make_timer([this] { carry_out(drain_.on_time(seams_.loop.now())); })),
         exit_timer_(seams.loop.make_timer([this] { on_exit_(); })) {
+    if (settings.endpoints.value) observe_legacy_endpoints(settings.pod_namespace.value);
     own_pod_.on_pod([this](const k8s::PodView& pod) { identify(pod); });
     services_.on_change([this] { on_services(); });
     tuning_.on_complaint([this](const observe::Tuning::Complaint& complaint) {
@@ -106,6 +108,15 @@ class Agent::Impl {
             .metrics = [this] { return metrics_.render(drain_.snapshot(), seams_.loop.now()); }};
   }
 
+  void observe_legacy_endpoints(const std::string& pod_namespace) {
+    legacy_endpoints_.emplace(api_, seams_.loop, log_, pod_namespace, services_, emitter());
+    legacy_endpoints_->on_watch_restart(
+        [this](k8s::WatchRestart reason) { metrics_.count_watch_restart(to_string(reason)); });
+    slices_.on_verdict([this](const std::string& service, core::Presence presence) {
+      legacy_endpoints_->on_slices(service, presence);
+    });
+  }
+
   [[nodiscard]] serve::Findings findings() const {
     serve::Findings findings;
     for (const auto& [name, candidate] : services_.candidates()) {
@@ -120,6 +131,7 @@ class Agent::Impl {
 
   void identify(const k8s::PodView& pod) {
     slices_.identify(pod);
+    if (legacy_endpoints_) legacy_endpoints_->identify(pod);
     if (tuning_.read(pod)) {
       policy_.thresholds = tuning_.pod();
       emit(core::PolicyChanged{policy_.thresholds});
@@ -130,6 +142,7 @@ class Agent::Impl {
 
   void on_services() {
     slices_.on_services();
+    if (legacy_endpoints_) legacy_endpoints_->on_services();
     const auto& candidates = services_.candidates();
     metrics_.set_services_ignored(static_cast<std::size_t>(
         std::count_if(candidates.begin(), candidates.end(),
@@ -162,6 +175,7 @@ class Agent::Impl {
     own_pod_.announce();
     services_.announce();
     slices_.announce();
+    if (legacy_endpoints_) legacy_endpoints_->announce();
   }
 
   void carry_out(const std::vector<core::Action>& actions) {
@@ -183,11 +197,13 @@ class Agent::Impl {
   void perform(const core::BeginObserving&) {
     own_pod_.watch();
     slices_.begin();
+    if (legacy_endpoints_) legacy_endpoints_->begin();
     services_.begin();
   }
   void perform(const core::EndObserving&) {
     if (!watch_pod_) own_pod_.unwatch();
     slices_.end();
+    if (legacy_endpoints_) legacy_endpoints_->end();
     services_.end();
   }
   void perform(const core::AnswerHook& hook) {
@@ -219,6 +235,7 @@ class Agent::Impl {
   observe::Tuning tuning_;
   observe::Services services_;
   observe::EndpointSlices slices_;
+  std::optional<observe::LegacyEndpoints> legacy_endpoints_;  // opt-in
   serve::Endpoints endpoints_;
 
   std::deque<core::Event> events_;

@@ -22,6 +22,7 @@
 #include "agent/core/drain.h"
 #include "agent/observe/emit.h"
 #include "agent/observe/services.h"
+#include "agent/observe/verdict.h"
 #include "agent/report/log.h"
 #include "k8s/api_client.h"
 #include "k8s/pod_view.h"
@@ -43,14 +44,6 @@ struct SliceFacts {
 };
 
 using Slices = std::map<std::string, SliceFacts>;  // of one Service, by name
-
-struct Verdict {
-  core::Presence presence;
-  std::string detail;
-  std::optional<net::Instant> since = std::nullopt;
-
-  friend bool operator==(const Verdict&, const Verdict&) = default;
-};
 
 // What the slices that follow the pod say about it. nullopt: no entry of ours is there, which
 // means nothing until a consistent LIST says so too.

@@ -58,11 +58,12 @@ core::Thresholds Tuning::service(const k8s::ServiceView& service) const {
   if (found != services_.end()) {
     thresholds = over(pod_, found->second.read.said, core::Source::kServiceAnnotation);
   }
-  if (thresholds.settle.source != core::Source::kDefault) return thresholds;
   core::Duration& settle = thresholds.settle.value;
+  if (service.headless && thresholds.settle.source == core::Source::kDefault) {
+    settle = std::max<core::Duration>(settle, kDnsCaches);
+  }
   // Its withdrawal is never published: terminating, plus what a careful operator would sleep.
   if (service.publish_not_ready) settle = std::max(settle, thresholds.blind.value);
-  if (service.headless) settle = std::max<core::Duration>(settle, kDnsCaches);
   return thresholds;
 }
 
