@@ -113,7 +113,7 @@ void Checker::check_settled(const std::string& service, const Consumer& consumer
          service + " counts as gone and is " + to_string(consumer.presence));
   if (!consumer.withdrawn_at) return;
   const auto stood = released - *consumer.withdrawn_at;
-  expect(stood >= scenario_.settle, "S1", service + " settled for " + text(stood) + " only");
+  expect(stood >= settle_of(service), "S1", service + " settled for " + text(stood) + " only");
 }
 
 // A consumer that came back: the news is on its way, or cannot come. Losing sight after a seen
@@ -213,7 +213,11 @@ void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const
   if (!stop.healed || !withdrawn || !stop.deadline) return;
   const auto base = std::max({*withdrawn, *stop.healed + kRecovery, stop.last_restart + kRecovery,
                               *stop.hook_at + seconds(2)});
-  const auto due = base + scenario_.settle + kPropagation;
+  Millis settle{};
+  for (const auto& [service, consumer] : truth_.consumers()) {
+    settle = std::max(settle, settle_of(service));
+  }
+  const auto due = base + settle + kPropagation;
   const auto hold_max = *snapshot.hold_started + scenario_.hold_max.value_or(Millis(3'600'000));
   const auto limit =
       std::min(*stop.deadline - reserve(*stop.deadline - stop.began) - kGrain, hold_max);
@@ -230,6 +234,14 @@ void Checker::on_liveness(std::optional<net::Duration> waited) {
 }
 
 void Checker::on_exit(bool exited) { expect(exited, "S2", "the agent stays after the release"); }
+
+Millis Checker::settle_of(const std::string& service) const {
+  for (std::size_t i = 0; i < scenario_.others.size(); ++i) {
+    if (service != service_name(i)) continue;
+    return scenario_.traits_of(i).settle_over(scenario_.settle, scenario_.blind);
+  }
+  return scenario_.settle;
+}
 
 net::Duration Checker::reserve(net::Duration grace) const {
   const auto usual = std::min<net::Duration>(seconds(10), grace / 3);

@@ -74,6 +74,7 @@ class Checker {
   [[nodiscard]] bool may_be_unknown(const Consumer& consumer, const core::ConsumerState& state,
                                     net::Instant now) const;
   [[nodiscard]] net::Duration on_its_way() const { return 4 * scenario_.faults.latency_most; }
+  [[nodiscard]] Millis settle_of(const std::string& service) const;
   [[nodiscard]] net::Duration reserve(net::Duration grace) const;
   [[nodiscard]] net::Instant latest_answer(const Life& life) const;
 

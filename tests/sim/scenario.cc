@@ -99,6 +99,8 @@ void draw_troubles(RandomSource& random, Scenario& s) {
 
 }  // namespace
 
+std::string service_name(std::size_t index) { return "svc-" + std::to_string(index); }
+
 Scenario draw_scenario(std::uint64_t seed) {
   RandomSource random(seed);
   Scenario scenario;

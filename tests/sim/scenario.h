@@ -1,12 +1,18 @@
 // One stop of one pod, as data: what happens when, and how bad the network is.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "config/settings.h"
 #include "net/loop.h"
+#include "tests/fakes/fake_api_server.h"
 #include "tests/sim/sim_network.h"
 
 namespace lastcall::sim {
@@ -26,6 +32,20 @@ enum class StopKind {
   kEviction,  // by the kubelet: no deletionTimestamp, the pod has failed and leaves its slices
 };
 
+// What one Service is like, and what it says.
+struct ServiceTraits {
+  bool headless = false;
+  bool publish_not_ready = false;
+  bool local_only = false;
+  std::optional<Millis> settle{};  // annotation lastcall/settle
+
+  // How long its withdrawal has to stand, given the settings'.
+  [[nodiscard]] Millis settle_over(Millis settle_of_settings, Millis blind) const {
+    const Millis said = settle.value_or(settle_of_settings);
+    return publish_not_ready ? std::max(said, blind) : said;
+  }
+};
+
 // Instants are counted from the start of the world.
 struct Scenario {
   // The pod and its settings.
@@ -39,12 +59,14 @@ struct Scenario {
   HookKind hook = HookKind::kLocal;
 
   // The cluster.
-  std::vector<int> others{2};  // for each Service: how many other pods stand behind it
+  std::vector<int> others{2};           // for each Service: how many other pods stand behind it
+  std::vector<ServiceTraits> traits{};  // of the first Services; the rest are ordinary
   bool dual_stack = false;
   std::size_t endpoints_max = 100;
   bool duplicated = false;  // the own entry stands in two slices
   Millis controller_delay{500};
   Millis write_gap{0};
+  bool other_node = false;  // the other pods run on another node than ours
   bool services_forbidden = false;
   bool slices_forbidden = false;
 
@@ -63,6 +85,11 @@ struct Scenario {
   std::vector<Millis> moves_at{};          // the own entry moves to another slice
   Millis move_gap{10};
   std::optional<Millis> operator_release_at{};
+  // Anything else that is done to the cluster: before the agent starts, and later.
+  std::function<void(fakes::FakeApiServer&)> arrange{};
+  std::vector<std::pair<Millis, std::function<void(fakes::FakeApiServer&)>>> interventions{};
+  // And to the agent's settings.
+  std::function<void(config::Settings&)> configure{};
 
   // Troubles.
   Faults faults{};
@@ -75,7 +102,14 @@ struct Scenario {
   std::vector<Millis> closures_at{};  // the server ends its watches
   std::vector<Millis> wall_jumps_at{};
   std::optional<Millis> healed_at{};  // no faults of any kind from then on
+
+  [[nodiscard]] ServiceTraits traits_of(std::size_t service) const {
+    return service < traits.size() ? traits[service] : ServiceTraits{};
+  }
 };
+
+// The name of a Service, and which it is.
+[[nodiscard]] std::string service_name(std::size_t index);
 
 // What this seed stands for.
 [[nodiscard]] Scenario draw_scenario(std::uint64_t seed);

@@ -1,45 +1,12 @@
 // Stops worth a name: what they were drawn from stands in scenario.cc.
 #include <chrono>
-#include <optional>
-#include <string>
 
 #include "gtest/gtest.h"
 
-#include "tests/sim/world.h"
+#include "tests/sim/stops.h"
 
 namespace lastcall::sim {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-// A good network, two Services, other pods behind them.
-Scenario calm() {
-  Scenario scenario;
-  scenario.others = {2, 1};
-  scenario.healed_at = Millis(0);
-  return scenario;
-}
-
-Outcome run(const Scenario& scenario) { return World(scenario, 1, true).run(); }
-
-// The violations, and what led to them.
-std::string trouble(const Outcome& outcome) {
-  std::string text;
-  for (const auto& violation : outcome.violations) text.append(violation).append("\n");
-  if (text.empty()) return text;
-  for (const auto& line : outcome.journal) text.append(line).append("\n");
-  return text;
-}
-
-void expect_released(const Outcome& outcome, const std::string& how, net::Duration least,
-                     net::Duration most) {
-  EXPECT_EQ(trouble(outcome), "");
-  EXPECT_EQ(outcome.how, how);
-  ASSERT_TRUE(outcome.released);
-  EXPECT_GE(*outcome.released, least);
-  EXPECT_LE(*outcome.released, most);
-}
 
 TEST(Stop, HoldsUntilTheSliceTurns) {
   auto scenario = calm();

@@ -10,11 +10,14 @@ bool is_ipv6(const fakes::Endpoint& endpoint) {
   return endpoint.address.find(':') != std::string::npos;
 }
 
-// kube-proxy falls back to serving endpoints when no ready one is left in a family (KEP-1669).
-bool is_last_resort(const fakes::Endpoint& own, const std::vector<fakes::Endpoint>& all) {
-  if (!own.serving || !own.terminating) return false;
+// kube-proxy falls back to serving endpoints when no ready one is left in a family, with a Local
+// policy on the own node (KEP-1669). DNS, which is all a headless Service has, does not.
+bool is_last_resort(const fakes::Endpoint& own, const std::vector<fakes::Endpoint>& all,
+                    const fakes::Service& service) {
+  if (!own.serving || !own.terminating || service.headless) return false;
   return std::none_of(all.begin(), all.end(), [&](const fakes::Endpoint& other) {
-    return other.pod != own.pod && other.ready && is_ipv6(other) == is_ipv6(own);
+    const bool in_scope = !service.local_only || other.node == own.node;
+    return other.pod != own.pod && other.ready && in_scope && is_ipv6(other) == is_ipv6(own);
   });
 }
 
@@ -49,6 +52,8 @@ std::optional<net::Instant> Truth::withdrawn_at() const {
 }
 
 Presence Truth::look(const std::string& service) const {
+  const auto* found = server_.store().get<fakes::Service>(fakes::Resource::kServices, service);
+  if (found == nullptr) return Presence::kWithdrawn;
   const auto& slices = server_.slices();
   auto all = slices.endpoints(service);
   // On its way from one slice to another an entry is missed by nobody who routes.
@@ -57,8 +62,10 @@ Presence Truth::look(const std::string& service) const {
   Presence worst = Presence::kWithdrawn;
   for (const auto& own : all) {
     if (own.pod != pod_) continue;
+    // What publishes pods that are not ready shows their end only.
+    if (found->publish_not_ready && own.terminating) continue;
     if (own.ready) return Presence::kRoutable;
-    if (!ignore_last_resort_ && is_last_resort(own, all)) worst = Presence::kLastResort;
+    if (!ignore_last_resort_ && is_last_resort(own, all, *found)) worst = Presence::kLastResort;
   }
   return worst;
 }

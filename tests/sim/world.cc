@@ -17,8 +17,6 @@ constexpr Millis kProcessStart{300};
 constexpr Millis kSigtermDelay{50};
 constexpr Millis kExitPatience{1'000};
 
-std::string service_name(std::size_t index) { return "svc-" + std::to_string(index); }
-
 std::vector<std::string> service_names(const Scenario& scenario) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < scenario.others.size(); ++i) names.push_back(service_name(i));
@@ -30,6 +28,17 @@ fakes::Pod make_pod(const std::string& name, int number, bool dual_stack) {
   pod.ips = {"10.1.0." + std::to_string(number)};
   if (dual_stack) pod.ips.push_back("fd00::" + std::to_string(number));
   return pod;
+}
+
+fakes::Service make_service(const std::string& name, const ServiceTraits& traits) {
+  fakes::Service service{.name = name, .selector = {{name, "yes"}}};
+  service.headless = traits.headless;
+  service.publish_not_ready = traits.publish_not_ready;
+  service.local_only = traits.local_only;
+  if (traits.settle) {
+    service.annotations["lastcall/settle"] = std::to_string(traits.settle->count()) + "ms";
+  }
+  return service;
 }
 
 net::ServerRequest request(const char* method, const char* path) {
@@ -78,15 +87,17 @@ void World::build_cluster() {
   for (std::size_t i = 0; i < scenario_.others.size(); ++i) {
     const std::string name = service_name(i);
     own.labels[name] = "yes";
-    server_.store().put(fakes::Service{.name = name, .selector = {{name, "yes"}}});
+    server_.store().put(make_service(name, scenario_.traits_of(i)));
     for (int k = 0; k < scenario_.others[i]; ++k) {
       auto other = make_pod("other-" + std::to_string(i) + "-" + std::to_string(k), ++number,
                             scenario_.dual_stack);
       other.labels[name] = "yes";
+      if (scenario_.other_node) other.node = "node-b";
       server_.store().put(std::move(other));
     }
   }
   server_.store().put(std::move(own));
+  if (scenario_.arrange) scenario_.arrange(server_);
   server_.slices().catch_up();
   for (const auto& name : service_names(scenario_)) {
     if (scenario_.duplicated) server_.slices().duplicate_endpoint(name, kPod);
@@ -151,6 +162,9 @@ void World::schedule() {
       journal_.write("operator", "POST /release");
       process_->local_server.send(request("POST", "/release"), [](const auto&) {});
     });
+  }
+  for (const auto& [when, what] : scenario_.interventions) {
+    at(when, [this, &what] { what(server_); });
   }
   schedule_troubles();
 }
@@ -250,13 +264,14 @@ config::Settings World::settings() const {
   settings.pod_namespace.value = kNamespace;
   settings.kubernetes_server.value = "http://api";
   settings.kubernetes_token_file.value = TokenOnDisk::instance().path();
-  settings.settle.value = scenario_.settle;
+  settings.settle = {scenario_.settle, config::Source::kFile};
   settings.blind.value = scenario_.blind;
   settings.margin.value = scenario_.margin;
   settings.reserve.value = scenario_.reserve;
   settings.hold_max.value = scenario_.hold_max;
   settings.last_endpoint.value =
       scenario_.ignore_last_resort ? config::LastEndpoint::kIgnore : config::LastEndpoint::kWait;
+  if (scenario_.configure) scenario_.configure(settings);
   return settings;
 }
 
