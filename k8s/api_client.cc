@@ -19,6 +19,7 @@ constexpr std::chrono::seconds kRetryAfterMax{60};
 constexpr int kOk = 200;
 constexpr int kMultipleChoices = 300;
 constexpr int kUnauthorized = 401;
+constexpr std::size_t kContentTypeBytesMax = 60;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kGone = 410;
@@ -114,6 +115,12 @@ bool is_json(const net::Headers& headers) {
   return std::equal(essence.begin(), essence.end(), kJson.begin(), kJson.end(), same);
 }
 
+// For people: what the answer calls itself.
+std::string content_type(const net::Headers& headers) {
+  const std::string* const type = headers.find("Content-Type");
+  return type == nullptr ? "of no type" : printable(*type, kContentTypeBytesMax);
+}
+
 std::optional<net::WallTime> date_of(const net::Headers& headers) {
   const std::string* const date = headers.find("Date");
   return date == nullptr ? std::nullopt : parse_http_date(*date);
@@ -171,7 +178,8 @@ class ApiClient::Exchange final : public ApiCall, private net::HttpHandler {
       handler_.on_start(date_of(headers_));
     } else {
       finish(net::Error{net::ErrorCode::kInvalid,
-                        "HTTP " + std::to_string(status_) + ": the answer is not JSON",
+                        "HTTP " + std::to_string(status_) + ": the answer is " +
+                            content_type(headers_) + ", expected JSON",
                         std::nullopt});
     }
   }
@@ -194,6 +202,9 @@ class ApiClient::Exchange final : public ApiCall, private net::HttpHandler {
     // A proxy that echoes what it was sent must not bring the token into a log.
     if (has_token() && error.message.find(token_) != std::string::npos) {
       error.message = "HTTP " + std::to_string(status_);
+    }
+    if (status_ == kUnauthorized && has_token() && !client_.token_.trouble().empty()) {
+      error.message += " (token file " + client_.token_.trouble() + ")";
     }
     finish(std::move(error));
   }

@@ -38,6 +38,7 @@ TokenFile::TokenFile(Loop& loop, std::string path) : loop_(loop), path_(std::mov
 Result<std::string> TokenFile::read() {
   if (trusted_ && loop_.now() - read_at_ <= kAgeMax) return token_;
   auto reading = read_token(path_);
+  trouble_ = reading.ok() ? "" : reading.error().message;
   if (reading.ok()) {
     token_ = std::move(reading).value();
     read_at_ = loop_.now();

@@ -19,6 +19,8 @@ class TokenFile {
   // than a minute. kFatal when the file is missing or empty, or larger than 64 KiB; an
   // earlier good reading is kept for such a moment and returned instead.
   [[nodiscard]] Result<std::string> read();
+  // Why the last reading of the file was of no use; empty when it was.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // The next read() goes to the file whatever its age: the server refused the token.
   void distrust();
 
@@ -26,6 +28,7 @@ class TokenFile {
   Loop& loop_;
   std::string path_;
   std::string token_;
+  std::string trouble_;
   Instant read_at_{};
   bool trusted_ = false;
 };

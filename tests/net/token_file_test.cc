@@ -76,6 +76,19 @@ TEST_F(TokenFileTest, SeesARotationAtOnceWhenDistrusted) {
   EXPECT_EQ(token(), "second") << "trusted again";
 }
 
+TEST_F(TokenFileTest, SaysWhyTheLastReadingWasOfNoUse) {
+  write("first");
+  EXPECT_EQ(token(), "first");
+  EXPECT_EQ(file_.trouble(), "");
+  write("");
+  file_.distrust();
+  EXPECT_EQ(token(), "first");
+  EXPECT_EQ(file_.trouble(), path_.string() + ": empty");
+  write("second");
+  EXPECT_EQ(token(), "second");
+  EXPECT_EQ(file_.trouble(), "");
+}
+
 TEST_F(TokenFileTest, OutlivesAMomentWithoutTheFile) {
   write("first");
   EXPECT_EQ(token(), "first");

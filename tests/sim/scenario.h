@@ -91,13 +91,18 @@ struct Scenario {
   // And to the agent's settings.
   std::function<void(config::Settings&)> configure{};
 
+  // What answers in the API server's place, from when on: given a path and query.
+  std::optional<Millis> impostor_from{};
+  std::function<std::optional<HostileAnswer>(const std::string&)> impostor{};
+
   // Troubles.
   Faults faults{};
   std::optional<Millis> down_from{};
   std::optional<Millis> down_until{};  // none: for ever
   std::optional<Millis> down_again_from{};
-  std::vector<Millis> restarts_at{};   // the agent is killed and started anew
-  std::vector<Millis> rotations_at{};  // the old token is refused from then on
+  std::vector<Millis> restarts_at{};      // the agent is killed and started anew
+  std::vector<Millis> rotations_at{};     // the old token is refused from then on
+  std::optional<Millis> token_lost_at{};  // its file is emptied, and the old one refused
   std::vector<Millis> compactions_at{};
   std::vector<Millis> closures_at{};  // the server ends its watches
   std::vector<Millis> wall_jumps_at{};

@@ -98,6 +98,10 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   // ---- At the server ----------------------------------------------------------------------
 
   void arrive() {
+    if (auto hostile = network_.impostor_ ? network_.impostor_(target_) : std::nullopt) {
+      answer(*std::move(hostile));
+      return;
+    }
     if (fate_ == Fate::kStatus) {
       refuse();
       return;
@@ -132,6 +136,23 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
     push(std::move(head));
     push(std::string(body));
     push(Ended{});
+  }
+
+  void answer(HostileAnswer hostile) {
+    net::HttpResponseHead head;
+    head.status = hostile.status;
+    head.headers.add("Content-Type", hostile.content_type);
+    push(std::move(head));
+    if (!hostile.body.empty()) push(std::exchange(hostile.body, {}));
+    if (hostile.again.empty()) {
+      push(Ended{});
+      return;
+    }
+    drip_ = network_.loop_.make_timer([this, hostile = std::move(hostile)] {
+      drip_->arm(network_.loop_.now() + hostile.period);
+      push(hostile.again);
+    });
+    drip_->arm(network_.loop_.now());
   }
 
   void head(const net::HttpResponseHead& head) override {
@@ -241,6 +262,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
     deliver_->disarm();
     arrive_->disarm();
     limit_->disarm();
+    if (drip_) drip_->disarm();
     network_.open_.erase(this);
     handler_.on_end(outcome);
   }
@@ -281,6 +303,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   std::unique_ptr<net::Timer> arrive_;
   std::unique_ptr<net::Timer> deliver_;
   std::unique_ptr<net::Timer> limit_;
+  std::unique_ptr<net::Timer> drip_;  // of an endless answer
 };
 
 SimNetwork::SimNetwork(fakes::SimLoop& loop, fakes::FakeApiServer& server,

@@ -31,6 +31,15 @@ struct Faults {
   [[nodiscard]] double any() const { return refused + lost + reset + stalled + status + garbage; }
 };
 
+// An answer that no API server gives.
+struct HostileAnswer {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body{};
+  std::string again{};  // follows the body for ever, once each
+  std::chrono::milliseconds period{10};
+};
+
 // What the agent has been told of its own pod: complete, unharmed answers only.
 struct PodReading {
   std::optional<net::WallTime> deletion_timestamp;
@@ -54,6 +63,10 @@ class SimNetwork final : public net::HttpClient {
   void reset_all();
   // Rewrites what the server says before the agent sees it.
   void set_tampering(std::function<void(std::string&)> tamper) { tamper_ = std::move(tamper); }
+  // What answers a request for this path and query in the server's place; nullopt: the server.
+  void set_impostor(std::function<std::optional<HostileAnswer>(const std::string&)> impostor) {
+    impostor_ = std::move(impostor);
+  }
   void on_request(std::function<void()> listener) { on_request_ = std::move(listener); }
   void on_pod_reading(std::function<void(const PodReading&)> listener) {
     on_pod_reading_ = std::move(listener);
@@ -73,6 +86,7 @@ class SimNetwork final : public net::HttpClient {
   Faults faults_;
   bool down_ = false;
   std::function<void(std::string&)> tamper_;
+  std::function<std::optional<HostileAnswer>(const std::string&)> impostor_;
   std::function<void()> on_request_;
   std::function<void(const PodReading&)> on_pod_reading_;
   std::set<Call*> open_;

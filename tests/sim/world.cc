@@ -170,6 +170,11 @@ void World::schedule() {
 }
 
 void World::schedule_troubles() {
+  if (scenario_.impostor) {
+    trouble_at(scenario_.impostor_from.value_or(Millis(0)),
+               [this] { network_.set_impostor(scenario_.impostor); });
+  }
+  if (scenario_.token_lost_at) trouble_at(*scenario_.token_lost_at, [this] { lose_token(); });
   for (const auto& from : {scenario_.down_from, scenario_.down_again_from}) {
     if (from) trouble_at(*from, [this] { break_down(); });
   }
@@ -199,6 +204,12 @@ void World::rotate_token() {
   journal_.write("cluster", "the token is now ", fresh);
   TokenOnDisk::instance().set(fresh);
   server_.set_tokens({fresh});
+}
+
+void World::lose_token() {
+  journal_.write("cluster", "the token's file is empty");
+  TokenOnDisk::instance().set("");
+  server_.set_tokens({"another"});
 }
 
 void World::heal() {

@@ -72,6 +72,7 @@ class World final : private report::LogSink {
   void restart_agent();
   void break_down();
   void rotate_token();
+  void lose_token();
   void heal();
   void begin_stop();
   void shorten();
