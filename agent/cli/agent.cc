@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "agent/cli/policy.h"
-#include "agent/observe/endpoint_slices.h"
-#include "agent/observe/legacy_endpoints.h"
+#include "agent/observe/observers.h"
 #include "agent/observe/own_pod.h"
-#include "agent/observe/services.h"
-#include "agent/observe/tuning.h"
 #include "agent/report/decisions.h"
 #include "agent/report/metrics.h"
 #include "agent/serve/endpoints.h"
@@ -45,31 +42,32 @@ class Agent::Impl {
         own_pod_(api_, seams.loop, log_,
                  {settings.pod_namespace.value, settings.pod_name.value, settings.pod_uid.value},
                  emitter()),
-        tuning_(log_, settings.pod_namespace.value, policy_.thresholds),
-        services_(api_, seams.loop, log_, settings.pod_namespace.value, tuning_, emitter()),
-        slices_(api_, seams.loop, log_, settings.pod_namespace.value, services_, emitter()),
+        observers_(api_, seams.loop, log_,
+                   {settings.pod_namespace.value, policy_.thresholds, settings.endpoints.value},
+                   emitter()),
         endpoints_(seams.pod_server, seams.local_server, endpoint_callbacks(settings)),
         wakeup_(seams.loop.make_timer([this] { carry_out(drain_.on_time(seams_.loop.now())); })),
         exit_timer_(seams.loop.make_timer([this] { on_exit_(); })) {
-    if (settings.endpoints.value) observe_legacy_endpoints(settings.pod_namespace.value);
-    own_pod_.on_pod([this](const k8s::PodView& pod) { identify(pod); });
-    services_.on_change([this] { on_services(); });
-    tuning_.on_complaint([this](const observe::Tuning::Complaint& complaint) {
+    own_pod_.on_pod([this](const k8s::PodView& pod) {
+      observers_.identify(pod);
+      policy_.thresholds = observers_.tuning().pod();
+    });
+    observers_.on_change([this] { on_services(); });
+    observers_.on_complaint([this](const observe::Tuning::Complaint& complaint) {
       metrics_.count_malformed_annotation(complaint.kind, complaint.error.key);
     });
     const auto count = [this](k8s::WatchRestart reason) {
       metrics_.count_watch_restart(to_string(reason));
     };
     own_pod_.on_watch_restart(count);
-    services_.on_watch_restart(count);
-    slices_.on_watch_restart(count);
+    observers_.on_watch_restart(count);
     api_.on_report([this](const k8s::RequestReport& report) {
       metrics_.count_request(report.verb, report.resource, report.status, report.first_byte);
     });
   }
 
   void start() {
-    services_.announce();
+    observers_.announce();
     own_pod_.ask();
     if (watch_pod_) own_pod_.watch();
   }
@@ -108,47 +106,25 @@ class Agent::Impl {
             .metrics = [this] { return metrics_.render(drain_.snapshot(), seams_.loop.now()); }};
   }
 
-  void observe_legacy_endpoints(const std::string& pod_namespace) {
-    legacy_endpoints_.emplace(api_, seams_.loop, log_, pod_namespace, services_, emitter());
-    legacy_endpoints_->on_watch_restart(
-        [this](k8s::WatchRestart reason) { metrics_.count_watch_restart(to_string(reason)); });
-    slices_.on_verdict([this](const std::string& service, core::Presence presence) {
-      legacy_endpoints_->on_slices(service, presence);
-    });
-  }
-
   [[nodiscard]] serve::Findings findings() const {
     serve::Findings findings;
-    for (const auto& [name, candidate] : services_.candidates()) {
+    for (const auto& [name, candidate] : observers_.services().candidates()) {
       if (candidate.ignored.empty()) continue;
       findings.ignored.push_back({name, candidate.ignored});
     }
-    for (const auto& [kind, object, error] : tuning_.complaints()) {
+    for (const auto& [kind, object, error] : observers_.tuning().complaints()) {
       findings.malformed.push_back({object, error.key, error.value, error.message});
     }
     return findings;
   }
 
-  void identify(const k8s::PodView& pod) {
-    slices_.identify(pod);
-    if (legacy_endpoints_) legacy_endpoints_->identify(pod);
-    if (tuning_.read(pod)) {
-      policy_.thresholds = tuning_.pod();
-      emit(core::PolicyChanged{policy_.thresholds});
-      services_.retune();
-    }
-    services_.identify(pod);
-  }
-
   void on_services() {
-    slices_.on_services();
-    if (legacy_endpoints_) legacy_endpoints_->on_services();
-    const auto& candidates = services_.candidates();
+    const auto& candidates = observers_.services().candidates();
     metrics_.set_services_ignored(static_cast<std::size_t>(
         std::count_if(candidates.begin(), candidates.end(),
                       [](const auto& entry) { return !entry.second.ignored.empty(); })));
     const core::Snapshot snapshot = drain_.snapshot();
-    if (services_.learnt() && snapshot.phase == core::Phase::kServing) {
+    if (observers_.services().learnt() && snapshot.phase == core::Phase::kServing) {
       budget_warning_.tell(log_, snapshot);
     }
   }
@@ -173,9 +149,7 @@ class Agent::Impl {
     log_.write(report::Level::kInfo, "another-stop", {});
     drain_ = core::Drain(policy_);
     own_pod_.announce();
-    services_.announce();
-    slices_.announce();
-    if (legacy_endpoints_) legacy_endpoints_->announce();
+    observers_.announce();
   }
 
   void carry_out(const std::vector<core::Action>& actions) {
@@ -196,15 +170,11 @@ class Agent::Impl {
   void perform(const core::AskPod&) { own_pod_.ask(); }
   void perform(const core::BeginObserving&) {
     own_pod_.watch();
-    slices_.begin();
-    if (legacy_endpoints_) legacy_endpoints_->begin();
-    services_.begin();
+    observers_.begin();
   }
   void perform(const core::EndObserving&) {
     if (!watch_pod_) own_pod_.unwatch();
-    slices_.end();
-    if (legacy_endpoints_) legacy_endpoints_->end();
-    services_.end();
+    observers_.end();
   }
   void perform(const core::AnswerHook& hook) {
     if (hook.id == own_stop_) {
@@ -232,10 +202,7 @@ class Agent::Impl {
   bool watch_pod_;
   core::Drain drain_;
   observe::OwnPod own_pod_;
-  observe::Tuning tuning_;
-  observe::Services services_;
-  observe::EndpointSlices slices_;
-  std::optional<observe::LegacyEndpoints> legacy_endpoints_;  // opt-in
+  observe::Observers observers_;
   serve::Endpoints endpoints_;
 
   std::deque<core::Event> events_;
