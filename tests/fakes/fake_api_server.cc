@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::seconds kWatchLongest{1800};
+constexpr std::string_view kReviewPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 std::string decode(std::string_view text) {
   std::string decoded;
@@ -64,6 +65,7 @@ std::string_view group_of(Resource resource) {
 }
 
 std::string prefix_of(Resource resource, const std::string& namespace_name) {
+  if (resource == Resource::kNodes) return "/api/v1/nodes";
   const std::string root = resource == Resource::kSlices ? "/apis/discovery.k8s.io/v1" : "/api/v1";
   return root + "/namespaces/" + namespace_name + "/" + std::string(plural(resource));
 }
@@ -100,7 +102,7 @@ FakeApiServer::Query FakeApiServer::Query::parse(const ApiCall& call,
   const auto mark = std::min(call.target.find('?'), call.target.size());
   query.path = decode(call.target.substr(0, mark));
   if (mark < call.target.size()) query.parameters = fakes::parameters(call.target.substr(mark + 1));
-  for (const auto resource : {Resource::kPods, Resource::kServices, Resource::kSlices}) {
+  for (const auto resource : kResources) {
     const std::string prefix = prefix_of(resource, namespace_name);
     if (!query.path.starts_with(prefix)) continue;
     const std::string rest = query.path.substr(prefix.size());
@@ -138,6 +140,7 @@ FakeApiServer::FakeApiServer(net::Loop& loop, std::string namespace_name, KubeSt
       clock_(clock ? std::move(clock) : [&loop] { return loop.wall_now(); }),
       store_(std::move(namespace_name), [this] { return clock_(); }),
       slices_(loop, store_),
+      endpoints_(loop, store_),
       bookmarks_(loop.make_timer([this] { send_bookmarks(); })) {
   store_.on_change([this](const Change& change) {
     for (const auto& watch : watches_) send(*watch, change);
@@ -155,12 +158,7 @@ void FakeApiServer::serve(const ApiCall& call, Exchange& exchange) {
   if (!is_authorized(call)) {
     refuse(exchange, 401, "Unauthorized", "Unauthorized");
   } else if (forbidden_.contains(what)) {
-    refuse(exchange, 403, "Forbidden",
-           query.resource_name +
-               " is forbidden: User \"system:serviceaccount:" + store_.namespace_name() +
-               ":default\" cannot " + query.verb + " resource \"" + query.resource_name +
-               "\" in API group \"" + std::string(query.resource ? group_of(*query.resource) : "") +
-               "\" in the namespace \"" + store_.namespace_name() + "\"");
+    forbid(query, exchange);
   } else if (query.verb == "create") {
     create(query, call.body, exchange);
   } else if (!query.resource) {
@@ -192,12 +190,42 @@ void FakeApiServer::serve_known(const Query& query, Exchange& exchange) {
 }
 
 void FakeApiServer::create(const Query& query, const std::string& body, Exchange& exchange) {
-  if (query.resource_name != "events") {
+  if (query.path == kReviewPath) {
+    review(body, exchange);
+  } else if (query.resource_name == "events") {
+    events_.push_back(body);
+    answer(exchange, 201, body);
+  } else {
     answer(exchange, 404, "404 page not found\n", {{"Content-Type", "text/plain; charset=utf-8"}});
+  }
+}
+
+// The review itself comes back, with its status.
+void FakeApiServer::review(const std::string& body, Exchange& exchange) {
+  Json review = Json::parse(body, nullptr, false);
+  if (!review.is_object() || review.value("kind", "") != "SelfSubjectAccessReview") {
+    refuse(exchange, 400, "BadRequest", "the object provided is unrecognized");
     return;
   }
-  events_.push_back(body);
-  answer(exchange, 201, body);
+  const Json rule = review.value(Json::json_pointer("/spec/resourceAttributes"), Json::object());
+  if (rule.empty()) {
+    refuse(exchange, 422, "Invalid",
+           "SelfSubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.resourceAttributes: "
+           "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must "
+           "be specified");
+    return;
+  }
+  const std::string subresource = rule.value("subresource", "");
+  const std::string what = rule.value("verb", "") + " " + rule.value("resource", "") +
+                           (subresource.empty() ? "" : "/" + subresource);
+  review["metadata"] = Json::object();
+  review["status"] = {{"allowed", !forbidden_.contains(what)}};
+  if (!forbidden_.contains(what)) {
+    review["status"]["reason"] =
+        "RBAC: allowed by RoleBinding \"lastcall/" + store_.namespace_name() +
+        "\" of Role \"lastcall\" to ServiceAccount \"default/" + store_.namespace_name() + "\"";
+  }
+  answer(exchange, 201, review.dump() + "\n");
 }
 
 void FakeApiServer::get(const Query& query, Exchange& exchange) {
@@ -407,6 +435,18 @@ void FakeApiServer::answer(Exchange& exchange, int status, std::string_view body
   exchange.head(head);
   exchange.chunk(body);
   exchange.end();
+}
+
+void FakeApiServer::forbid(const Query& query, Exchange& exchange) {
+  const bool is_node = query.resource == Resource::kNodes;
+  const std::string name = query.name.empty() ? "" : " \"" + query.name + "\"";
+  refuse(exchange, 403, "Forbidden",
+         query.resource_name + name + " is forbidden: User \"system:serviceaccount:" +
+             store_.namespace_name() + ":default\" cannot " + query.verb + " resource \"" +
+             query.resource_name + "\" in API group \"" +
+             std::string(query.resource ? group_of(*query.resource) : "") + "\" " +
+             (is_node ? "at the cluster scope"
+                      : "in the namespace \"" + store_.namespace_name() + "\""));
 }
 
 void FakeApiServer::refuse(Exchange& exchange, int status, std::string_view reason,

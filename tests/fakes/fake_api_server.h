@@ -3,8 +3,8 @@
 // Speaks HTTP by the message: a transport hands it requests and an Exchange for the answer,
 // so that the same server stands behind simulated connections and real sockets (ApiListener).
 // What it says follows apiserver's handlers/get.go, handlers/watch.go, cacher.go and
-// registry/rest/delete.go (FACTS 1.3). One namespace, three resources, no writes over HTTP
-// but Events and reviews.
+// registry/rest/delete.go (FACTS 1.3). One namespace, five resources (kResources), no writes
+// over HTTP but Events and access reviews.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 #include "net/http_client.h"
 #include "net/loop.h"
+#include "tests/fakes/endpoints_controller.h"
 #include "tests/fakes/kube_store.h"
 #include "tests/fakes/slice_controller.h"
 
@@ -67,6 +68,8 @@ class FakeApiServer {
 
   [[nodiscard]] KubeStore& store() { return store_; }
   [[nodiscard]] SliceController& slices() { return slices_; }
+  // Paused until resume().
+  [[nodiscard]] EndpointsController& endpoints() { return endpoints_; }
 
   // A DELETE as kubectl sends it: sets deletionTimestamp to now + grace. A second one may only
   // shorten, counted from the first; zero removes the object at once. Default: the pod's own.
@@ -80,7 +83,8 @@ class FakeApiServer {
 
   // Empty (as at the start): no token is asked for.
   void set_tokens(std::set<std::string> valid) { tokens_ = std::move(valid); }
-  // 403 for this verb ("get", "list", "watch") on this resource ("pods") from now on.
+  // 403 for this verb ("get", "list", "watch") on this resource ("pods") from now on. Access
+  // reviews say the same; a subresource counts as "pods/log".
   void forbid(const std::string& verb, const std::string& resource);
   void allow_all() { forbidden_.clear(); }
   // Forgets history and continue tokens: what starts from the past gets 410 in this form.
@@ -109,6 +113,7 @@ class FakeApiServer {
   [[nodiscard]] bool is_authorized(const ApiCall& call) const;
   void serve_known(const Query& query, Exchange& exchange);
   void create(const Query& query, const std::string& body, Exchange& exchange);
+  void review(const std::string& body, Exchange& exchange);
   void get(const Query& query, Exchange& exchange);
   void list(const Query& query, Exchange& exchange);
   void watch(const Query& query, Exchange& exchange);
@@ -120,6 +125,7 @@ class FakeApiServer {
 
   void answer(Exchange& exchange, int status, std::string_view body,
               const std::vector<std::pair<std::string, std::string>>& headers = {});
+  void forbid(const Query& query, Exchange& exchange);
   void refuse(Exchange& exchange, int status, std::string_view reason, std::string_view message);
   [[nodiscard]] net::HttpResponseHead head(int status) const;
 
@@ -127,6 +133,7 @@ class FakeApiServer {
   KubeStore::Clock clock_;
   KubeStore store_;
   SliceController slices_;
+  EndpointsController endpoints_;
 
   std::set<std::string> tokens_;
   std::set<std::string> forbidden_;

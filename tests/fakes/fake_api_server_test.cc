@@ -5,6 +5,9 @@
 
 #include "gtest/gtest.h"
 
+#include "k8s/access_review.h"
+#include "k8s/endpoints_view.h"
+#include "k8s/node_view.h"
 #include "tests/fakes/recorded_answer.h"
 #include "tests/fakes/sim_loop.h"
 
@@ -16,6 +19,7 @@ using std::chrono::seconds;
 
 constexpr const char* kPods = "/api/v1/namespaces/shop/pods";
 constexpr const char* kServices = "/api/v1/namespaces/shop/services";
+constexpr const char* kEndpoints = "/api/v1/namespaces/shop/endpoints";
 constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
 
 class FakeApiServerTest : public testing::Test {
@@ -209,6 +213,136 @@ TEST_F(FakeApiServerTest, TokensAndRolesAreAskedFor) {
   EXPECT_EQ(refused.status(), 403);
   EXPECT_EQ(refused.json()["reason"], "Forbidden");
   EXPECT_EQ(server.asked().at("list services"), 3);
+}
+
+TEST_F(FakeApiServerTest, EndpointsArePrintedAsGoDoes) {
+  server.endpoints().resume();
+  server.endpoints().set_endpoints_max(1);
+  server.store().put(Pod{.name = "web-1", .labels = {{"app", "web"}}, .ips = {"10.1.0.9"}});
+  server.endpoints().catch_up();
+  const auto list = ask(kEndpoints).json();
+  EXPECT_EQ(list["kind"], "EndpointsList");
+  EXPECT_EQ(list["items"].size(), 2U);
+
+  const auto endpoints = ask(std::string(kEndpoints) + "/web").json();
+  EXPECT_EQ(endpoints["kind"], "Endpoints");
+  EXPECT_EQ(endpoints["metadata"]["annotations"]["endpoints.kubernetes.io/over-capacity"],
+            "truncated");
+  const auto& subset = endpoints["subsets"][0];
+  EXPECT_EQ(subset["addresses"][0]["ip"], "10.1.0.1");
+  EXPECT_EQ(subset["addresses"][0]["targetRef"]["name"], "web-0");
+  EXPECT_EQ(subset["ports"][0], (nlohmann::json{{"port", 8080}, {"protocol", "TCP"}}));
+  EXPECT_FALSE(subset.contains("notReadyAddresses"));
+
+  const k8s::PaddedText text(ask(std::string(kEndpoints) + "/web").body());
+  k8s::PodIdentity identity;
+  identity.addresses = {"10.1.0.1"};
+  const auto view = k8s::parse_endpoints(text, identity);
+  ASSERT_TRUE(view.ok());
+  EXPECT_TRUE(view.value().truncated);
+}
+
+TEST_F(FakeApiServerTest, EndpointsWithoutAnybodyHaveNoSubsets) {
+  server.store().put(Endpoints{.name = "nobody"});
+  EXPECT_FALSE(ask(std::string(kEndpoints) + "/nobody").json().contains("subsets"));
+}
+
+TEST_F(FakeApiServerTest, AWatchOfEndpointsTellsOfDeparture) {
+  server.endpoints().resume();
+  server.endpoints().catch_up();
+  auto& watch = ask(std::string(kEndpoints) +
+                    "?watch=1&allowWatchBookmarks=true&resourceVersion=" + version());
+  server.delete_pod("web-0");
+  loop.run_for(seconds(61));
+  const auto lines = watch.take_lines();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0]["object"]["metadata"]["name"], "web");
+  EXPECT_FALSE(lines[0]["object"].contains("subsets"));
+  EXPECT_EQ(lines[1]["type"], "BOOKMARK");
+}
+
+TEST_F(FakeApiServerTest, ANodeBelongsToNoNamespace) {
+  server.store().put(Node{.name = "node-a"});
+  const auto node = ask("/api/v1/nodes/node-a").json();
+  EXPECT_EQ(node["kind"], "Node");
+  EXPECT_FALSE(node["metadata"].contains("namespace"));
+  EXPECT_EQ(node["status"]["conditions"].size(), 4U);
+  EXPECT_EQ(node["status"]["conditions"][3]["message"], "kubelet is posting ready status");
+  EXPECT_EQ(ask("/api/v1/namespaces/shop/nodes/node-a").status(), 404);
+  EXPECT_EQ(ask("/api/v1/nodes/node-b").status(), 404);
+
+  server.forbid("get", "nodes");
+  EXPECT_EQ(ask("/api/v1/nodes/node-a").json()["message"],
+            "nodes \"node-a\" is forbidden: User \"system:serviceaccount:shop:default\" cannot "
+            "get resource \"nodes\" in API group \"\" at the cluster scope");
+}
+
+TEST_F(FakeApiServerTest, ANodeSaysWhatIsWrongWithIt) {
+  server.store().put(Node{.name = "node-a",
+                          .ready_status = "False",
+                          .ready_message = "node is shutting down",
+                          .pressures = {"DiskPressure"}});
+  const auto view = k8s::parse_node(k8s::PaddedText(ask("/api/v1/nodes/node-a").body()));
+  ASSERT_TRUE(view.ok());
+  EXPECT_TRUE(view.value().shutting_down);
+  EXPECT_TRUE(view.value().under_pressure);
+  EXPECT_EQ(view.value().why, "DiskPressure, Ready (node is shutting down)");
+}
+
+TEST_F(FakeApiServerTest, NamedPortsAndTheHostsNetworkArePrinted) {
+  server.store().put(Pod{.name = "host",
+                         .ips = {"10.0.0.9"},
+                         .ports = {},
+                         .named_ports = {{"http", 8001}},
+                         .host_network = true});
+  const auto pod = ask(std::string(kPods) + "/host").json();
+  EXPECT_EQ(
+      pod["spec"]["containers"][0]["ports"][0],
+      (nlohmann::json{
+          {"name", "http"}, {"hostPort", 8001}, {"containerPort", 8001}, {"protocol", "TCP"}}));
+  EXPECT_EQ(pod["status"]["hostIP"], "10.0.0.9");
+
+  server.store().put(Service{.name = "host", .ports = {{.name = "h", .target_name = "http"}}});
+  EXPECT_EQ(
+      ask(std::string(kServices) + "/host").json()["spec"]["ports"][0],
+      (nlohmann::json{{"name", "h"}, {"protocol", "TCP"}, {"port", 80}, {"targetPort", "http"}}));
+}
+
+TEST_F(FakeApiServerTest, AHandMadeSliceHasNoOwnerAndOnlyTheLabelsItNames) {
+  server.store().put(Slice{.name = "bare", .service = "", .managed_by = "", .ports = {}});
+  const auto slice = ask(std::string(kSlices) + "/bare").json();
+  EXPECT_FALSE(slice["metadata"].contains("labels"));
+  EXPECT_FALSE(slice["metadata"].contains("ownerReferences"));
+  EXPECT_TRUE(slice["ports"].is_null());
+}
+
+TEST_F(FakeApiServerTest, AReviewSaysWhatIsForbidden) {
+  server.forbid("list", "endpointslices");
+  const auto review = [this](const std::string& verb, const std::string& resource) {
+    RecordedAnswer answer;
+    server.serve({.method = "POST",
+                  .target = std::string(k8s::kAccessReviewPath),
+                  .body = k8s::access_review_body({verb, "", resource, "", "shop", ""})},
+                 answer);
+    EXPECT_EQ(answer.status(), 201);
+    return k8s::parse_access_review(k8s::PaddedText(answer.body())).value();
+  };
+  EXPECT_TRUE(review("watch", "endpointslices").allowed);
+  EXPECT_NE(review("watch", "endpointslices").reason, "");
+  EXPECT_FALSE(review("list", "endpointslices").allowed);
+  EXPECT_EQ(server.asked().at("create selfsubjectaccessreviews"), 3);
+}
+
+TEST_F(FakeApiServerTest, AReviewOfNothingIsRefused) {
+  for (const auto& [body, status] :
+       std::map<std::string, int>{{"", 400},
+                                  {R"({"kind":"Event"})", 400},
+                                  {R"({"kind":"SelfSubjectAccessReview","spec":{}})", 422}}) {
+    RecordedAnswer answer;
+    server.serve({.method = "POST", .target = std::string(k8s::kAccessReviewPath), .body = body},
+                 answer);
+    EXPECT_EQ(answer.status(), status) << body;
+  }
 }
 
 TEST_F(FakeApiServerTest, EventsAreKept) {

@@ -1,7 +1,9 @@
 // The Kubernetes objects that a stop is about, and their JSON as a Go API server prints it.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +26,7 @@ struct Pod {
   std::vector<std::string> ips{};
   std::string node = "node-a";
   std::vector<std::uint16_t> ports{8080};
+  std::map<std::string, std::uint16_t> named_ports{};  // beside `ports`
   bool ready = true;
   bool host_network = false;
   std::chrono::seconds grace{30};
@@ -37,6 +40,15 @@ struct Pod {
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 
+struct ServicePort {
+  std::string name{};
+  std::uint16_t port = 80;
+  std::uint16_t target = 8080;
+  std::string target_name{};  // when not empty, the target is each pod's port of this name
+
+  friend bool operator==(const ServicePort&, const ServicePort&) = default;
+};
+
 struct Service {
   std::string name{};
   Labels selector{};
@@ -44,7 +56,7 @@ struct Service {
   bool headless = false;
   bool publish_not_ready = false;
   bool local_only = false;  // externalTrafficPolicy: Local
-  std::uint16_t port = 8080;
+  std::vector<ServicePort> ports{ServicePort{}};
 
   friend bool operator==(const Service&, const Service&) = default;
 };
@@ -61,23 +73,69 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
+struct EndpointPort {
+  std::string name{};
+  std::uint16_t port = 8080;
+
+  friend auto operator<=>(const EndpointPort&, const EndpointPort&) = default;
+};
+
 inline constexpr std::string_view kSliceController = "endpointslice-controller.k8s.io";
 
 struct Slice {
   std::string name{};
-  std::string service{};
-  std::string managed_by{kSliceController};
+  std::string service{};                     // empty: no such label
+  std::string managed_by{kSliceController};  // empty: no such label
   bool ipv6 = false;
-  std::uint16_t port = 8080;
+  std::vector<EndpointPort> ports{EndpointPort{}};
   std::vector<Endpoint> endpoints{};
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-using Spec = std::variant<Pod, Service, Slice>;
+struct SubsetAddress {
+  std::string ip{};
+  std::string pod{};  // targetRef.name
+  std::string uid{};  // targetRef.uid; empty: no targetRef
+  std::string node{};
+
+  friend auto operator<=>(const SubsetAddress&, const SubsetAddress&) = default;
+};
+
+struct Subset {
+  std::vector<SubsetAddress> ready{};      // addresses
+  std::vector<SubsetAddress> not_ready{};  // notReadyAddresses
+  std::vector<EndpointPort> ports{};
+
+  friend bool operator==(const Subset&, const Subset&) = default;
+};
+
+// The legacy Endpoints object, of the name of its Service.
+struct Endpoints {
+  std::string name{};
+  Labels labels{};
+  bool truncated = false;
+  std::vector<Subset> subsets{};
+
+  friend bool operator==(const Endpoints&, const Endpoints&) = default;
+};
+
+// Cluster-scoped.
+struct Node {
+  std::string name{};
+  std::string ready_status = "True";
+  std::string ready_message = "kubelet is posting ready status";
+  std::vector<std::string> pressures{};  // of MemoryPressure, DiskPressure and PIDPressure
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+using Spec = std::variant<Pod, Service, Slice, Endpoints, Node>;
 
 // In the order of Spec.
-enum class Resource { kPods, kServices, kSlices };
+enum class Resource { kPods, kServices, kSlices, kEndpoints, kNodes };
+inline constexpr std::array kResources{Resource::kPods, Resource::kServices, Resource::kSlices,
+                                       Resource::kEndpoints, Resource::kNodes};
 
 [[nodiscard]] Resource resource_of(const Spec& spec);
 [[nodiscard]] const std::string& name_of(const Spec& spec);
@@ -90,7 +148,7 @@ enum class Resource { kPods, kServices, kSlices };
 
 // What the server knows about an object beside its Spec.
 struct Metadata {
-  std::string namespace_name;
+  std::string namespace_name;  // empty: cluster-scoped
   std::string uid;
   std::uint64_t resource_version = 0;
   net::WallTime created;

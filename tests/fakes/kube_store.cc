@@ -14,9 +14,7 @@ const std::string& Object::json() const {
 
 KubeStore::KubeStore(std::string namespace_name, Clock clock)
     : namespace_(std::move(namespace_name)), clock_(std::move(clock)) {
-  for (const auto resource : {Resource::kPods, Resource::kServices, Resource::kSlices}) {
-    objects_[resource];
-  }
+  for (const auto resource : kResources) objects_[resource];
 }
 
 void KubeStore::put(Spec spec) {
@@ -29,7 +27,7 @@ void KubeStore::put(Spec spec) {
   }
   if (before && before->spec() == spec) return;
   if (!before) {
-    metadata.namespace_name = namespace_;
+    if (!std::holds_alternative<Node>(spec)) metadata.namespace_name = namespace_;
     if (metadata.uid.empty()) metadata.uid = make_uid();
     metadata.created = clock_();
   }

@@ -45,7 +45,7 @@ class KubeStore {
   using Objects = std::map<std::string, ObjectPtr>;
   using Clock = std::function<net::WallTime()>;
 
-  // Everything lives in one namespace. `clock` dates the objects.
+  // Everything but Nodes lives in one namespace. `clock` dates the objects.
   KubeStore(std::string namespace_name, Clock clock);
 
   // Creates or replaces. Writing what is already there changes nothing.

@@ -3,20 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/fakes/members.h"
+
 namespace lastcall::fakes {
 namespace {
-
-bool selects(const Service& service, const Labels& labels) {
-  return !service.selector.empty() &&
-         std::all_of(service.selector.begin(), service.selector.end(), [&](const auto& wanted) {
-           const auto it = labels.find(wanted.first);
-           return it != labels.end() && it->second == wanted.second;
-         });
-}
-
-bool is_ipv6(const std::string& address) { return address.find(':') != std::string::npos; }
-
-bool has_ended(const Pod& pod) { return pod.phase == "Failed" || pod.phase == "Succeeded"; }
 
 Endpoint endpoint_of(const Pod& pod, const std::string& address, const Service& service) {
   const bool terminating = pod.deletion_timestamp.has_value();
@@ -28,76 +18,74 @@ bool same_place(const Endpoint& a, const Endpoint& b) {
   return a.uid == b.uid && a.address == b.address;
 }
 
+bool holds(const Slice& slice, const Endpoint& endpoint) {
+  return std::any_of(slice.endpoints.begin(), slice.endpoints.end(),
+                     [&](const Endpoint& listed) { return same_place(listed, endpoint); });
+}
+
 bool holds(const Slice& slice, const std::string& pod) {
   return std::any_of(slice.endpoints.begin(), slice.endpoints.end(),
                      [&](const Endpoint& endpoint) { return endpoint.pod == pod; });
 }
 
-// What `slice` should hold of `desired`.
-Slice updated(Slice slice, const std::vector<Endpoint>& desired) {
-  std::vector<Endpoint> kept;
-  for (const auto& endpoint : slice.endpoints) {
-    const auto it = std::find_if(desired.begin(), desired.end(),
-                                 [&](const Endpoint& d) { return same_place(d, endpoint); });
-    if (it != desired.end()) kept.push_back(*it);
-  }
-  slice.endpoints = std::move(kept);
-  return slice;
-}
-
 }  // namespace
 
-SliceController::SliceController(net::Loop& loop, KubeStore& store) : loop_(loop), store_(store) {
-  store_.on_change([this](const Change& change) { on_change(change); });
-}
+SliceController::SliceController(net::Loop& loop, KubeStore& store)
+    : loop_(loop),
+      store_(store),
+      queue_(loop, store, [this](const std::string& service) { sync(service); }) {}
 
-void SliceController::pause() { paused_ = true; }
-
+// Slices whose Service went meanwhile are due as well.
 void SliceController::resume() {
-  paused_ = false;
-  for (const auto& [name, object] : store_.all(Resource::kServices)) schedule(name, delay_);
+  queue_.resume();
+  for (const auto& [name, object] : store_.all(Resource::kSlices)) {
+    const auto& slice = std::get<Slice>(object->spec());
+    if (slice.managed_by == kSliceController) queue_.schedule(slice.service);
+  }
 }
 
 void SliceController::catch_up() {
   const auto gap = std::exchange(write_gap_, net::Duration::zero());
-  const auto due = std::exchange(due_, {});
-  for (const auto& [service, timer] : due) sync(service);
+  queue_.catch_up();
   write_gap_ = gap;
 }
 
-void SliceController::on_change(const Change& change) {
-  const Spec& spec = change.object->spec();
-  if (std::holds_alternative<Service>(spec)) schedule(name_of(spec), delay_);
-  const auto* pod = std::get_if<Pod>(&spec);
-  if (pod == nullptr) return;
-  for (const auto& [name, object] : store_.all(Resource::kServices)) {
-    if (selects(std::get<Service>(object->spec()), pod->labels)) schedule(name, delay_);
-  }
-}
-
-void SliceController::schedule(const std::string& service, net::Duration delay) {
-  auto& timer = due_[service];
-  if (timer) return;
-  timer = loop_.make_timer([this, service] {
-    const auto own = std::move(due_[service]);
-    due_.erase(service);
-    sync(service);
-  });
-  timer->arm(loop_.now() + delay);
-}
-
 void SliceController::sync(const std::string& service) {
-  if (paused_) return;
   const auto* found = store_.get<Service>(Resource::kServices, service);
   if (found == nullptr) {
     for (const auto& slice : slices_of(service)) store_.remove(Resource::kSlices, slice.name);
     return;
   }
+  if (found->selector.empty()) return;
   auto wanted = desired(*found);
-  if (sync_existing(service, wanted)) place(*found, wanted);
+  change_ports(service, wanted);
+  if (sync_existing(service, wanted)) place(service, wanted);
 }
 
-bool SliceController::sync_existing(const std::string& service, std::vector<Endpoint>& desired) {
+// Endpoints whose ports have changed enter their new slices before they leave the old ones. Of
+// a slice that is to go and one that is to come, the real controller makes one update, and it
+// creates before it updates (finalize()).
+void SliceController::change_ports(const std::string& service, const std::vector<Wanted>& desired) {
+  const auto old = slices_of(service);
+  auto slices = old;
+  for (const auto& wanted : desired) {
+    if (must_change_ports(wanted, old)) {
+      room_for(wanted, service, slices).endpoints.push_back(wanted.endpoint);
+    }
+  }
+  for (std::size_t i = 0; i < old.size() && slices.size() > old.size(); ++i) {
+    if (slices[i].ipv6 != slices.back().ipv6 || !is_obsolete(slices[i], desired)) continue;
+    slices.back().name = slices[i].name;
+    slices[i] = std::move(slices.back());
+    slices.pop_back();
+  }
+  for (std::size_t i = old.size(); i < slices.size(); ++i) store_.put(slices[i]);
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (slices[i] != old[i]) store_.put(slices[i]);
+  }
+}
+
+bool SliceController::sync_existing(const std::string& service, std::vector<Wanted>& desired) {
   auto slices = slices_of(service);
   std::size_t left = slices.size();
   std::vector<Endpoint> placed;
@@ -112,33 +100,71 @@ bool SliceController::sync_existing(const std::string& service, std::vector<Endp
       store_.put(wanted);
     }
     if (write_gap_ > net::Duration::zero()) {
-      schedule(service, write_gap_);
+      queue_.schedule(service, write_gap_);
       return false;
     }
   }
-  std::erase_if(desired, [&](const Endpoint& endpoint) {
+  std::erase_if(desired, [&](const Wanted& wanted) {
     return std::any_of(placed.begin(), placed.end(),
-                       [&](const Endpoint& p) { return same_place(p, endpoint); });
+                       [&](const Endpoint& p) { return same_place(p, wanted.endpoint); });
   });
   return true;
 }
 
-void SliceController::place(const Service& service, const std::vector<Endpoint>& desired) {
-  for (const auto& endpoint : desired) {
-    const bool ipv6 = is_ipv6(endpoint.address);
-    auto slices = slices_of(service.name);
-    const auto room = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
-      return slice.ipv6 == ipv6 && slice.endpoints.size() < endpoints_max_;
-    });
-    Slice slice = room != slices.end() ? *room : Slice{make_name(service.name),
-                                                       service.name,
-                                                       std::string(kSliceController),
-                                                       ipv6,
-                                                       service.port,
-                                                       {}};
-    slice.endpoints.push_back(endpoint);
+void SliceController::place(const std::string& service, const std::vector<Wanted>& desired) {
+  for (const auto& wanted : desired) {
+    auto slices = slices_of(service);
+    Slice& slice = room_for(wanted, service, slices);
+    slice.endpoints.push_back(wanted.endpoint);
     store_.put(std::move(slice));
   }
+}
+
+Slice& SliceController::room_for(const Wanted& wanted, const std::string& service,
+                                 std::vector<Slice>& slices) {
+  const bool ipv6 = is_ipv6(wanted.endpoint.address);
+  const auto room = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
+    return slice.ipv6 == ipv6 && slice.ports == wanted.ports &&
+           slice.endpoints.size() < endpoints_max_;
+  });
+  if (room != slices.end()) return *room;
+  Slice& slice = slices.emplace_back();
+  slice.name = make_name(service);
+  slice.service = service;
+  slice.ipv6 = ipv6;
+  slice.ports = wanted.ports;
+  return slice;
+}
+
+// It is listed, but nowhere with its ports.
+bool SliceController::must_change_ports(const Wanted& wanted, const std::vector<Slice>& slices) {
+  bool is_listed = false;
+  for (const auto& slice : slices) {
+    if (!holds(slice, wanted.endpoint)) continue;
+    if (slice.ports == wanted.ports) return false;
+    is_listed = true;
+  }
+  return is_listed;
+}
+
+// What `slice` should hold of `desired`.
+Slice SliceController::updated(Slice slice, const std::vector<Wanted>& desired) {
+  std::vector<Endpoint> kept;
+  for (const auto& endpoint : slice.endpoints) {
+    const auto it = std::find_if(desired.begin(), desired.end(), [&](const Wanted& wanted) {
+      return wanted.ports == slice.ports && same_place(wanted.endpoint, endpoint);
+    });
+    if (it != desired.end()) kept.push_back(it->endpoint);
+  }
+  slice.endpoints = std::move(kept);
+  return slice;
+}
+
+// Nobody is to stand in a slice of these ports and this family any more.
+bool SliceController::is_obsolete(const Slice& slice, const std::vector<Wanted>& desired) {
+  return std::none_of(desired.begin(), desired.end(), [&](const Wanted& wanted) {
+    return wanted.ports == slice.ports && is_ipv6(wanted.endpoint.address) == slice.ipv6;
+  });
 }
 
 void SliceController::move_endpoint(const std::string& service, const std::string& pod,
@@ -165,7 +191,7 @@ void SliceController::finish_move(const Move& move) {
   const auto own = std::move(*it);
   moves_.erase(it);
   for (auto& slice : own->waiting) store_.put(std::move(slice));
-  schedule(own->service, net::Duration::zero());
+  queue_.schedule(own->service, net::Duration::zero());
 }
 
 bool SliceController::is_moving(const std::string& service, const std::string& pod) const {
@@ -202,12 +228,14 @@ std::vector<Endpoint> SliceController::endpoints(const std::string& service) con
   return all;
 }
 
-std::vector<Endpoint> SliceController::desired(const Service& service) const {
-  std::vector<Endpoint> all;
+std::vector<SliceController::Wanted> SliceController::desired(const Service& service) const {
+  std::vector<Wanted> all;
   for (const auto& [name, object] : store_.all(Resource::kPods)) {
     const auto& pod = std::get<Pod>(object->spec());
     if (!selects(service, pod.labels) || has_ended(pod) || is_moving(service.name, name)) continue;
-    for (const auto& ip : pod.ips) all.push_back(endpoint_of(pod, ip, service));
+    for (const auto& ip : pod.ips) {
+      all.push_back({endpoint_of(pod, ip, service), ports_of(service, pod)});
+    }
   }
   return all;
 }

@@ -1,17 +1,19 @@
 // The endpointslice controller: pods and Services in, EndpointSlices out.
 //
 // Source: kubernetes/endpointslice utils.go and reconciler.go (FACTS 1.1). An address stays in
-// its slice while the pod terminates, with ready=false; it goes with the Pod object.
+// its slice while the pod terminates, with ready=false; it goes with the Pod object. Pods that
+// serve at different ports stand in different slices, and a Service without a selector is left
+// alone. Only slices that name this controller as their manager are its own.
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "net/loop.h"
 #include "tests/fakes/kube_store.h"
+#include "tests/fakes/service_queue.h"
 
 namespace lastcall::fakes {
 
@@ -21,12 +23,13 @@ class SliceController {
   SliceController(net::Loop& loop, KubeStore& store);
 
   // How long after a change of a pod or a Service its slices are written; for changes to come.
-  void set_delay(net::Duration delay) { delay_ = delay; }
+  void set_delay(net::Duration delay) { queue_.set_delay(delay); }
   // The pause between two writes of one round; zero: all at once.
   void set_write_gap(net::Duration gap) { write_gap_ = gap; }
+  // Of one slice; the real one allows 1 to 1000.
   void set_endpoints_max(std::size_t endpoints_max) { endpoints_max_ = endpoints_max; }
   // While paused nothing is written; what has changed meanwhile is written on resume.
-  void pause();
+  void pause() { queue_.pause(); }
   void resume();
   // Does now what is due later.
   void catch_up();
@@ -43,6 +46,11 @@ class SliceController {
   [[nodiscard]] std::vector<Endpoint> endpoints(const std::string& service) const;
 
  private:
+  // An endpoint, and the ports of the slices it may stand in.
+  struct Wanted {
+    Endpoint endpoint;
+    std::vector<EndpointPort> ports;
+  };
   struct Move {
     std::string service;
     std::string pod;
@@ -50,27 +58,30 @@ class SliceController {
     std::unique_ptr<net::Timer> timer;
   };
 
-  void on_change(const Change& change);
-  void schedule(const std::string& service, net::Duration delay);
   void sync(const std::string& service);
+  void change_ports(const std::string& service, const std::vector<Wanted>& desired);
   // Returns false when more is to be written after a pause.
-  bool sync_existing(const std::string& service, std::vector<Endpoint>& desired);
-  void place(const Service& service, const std::vector<Endpoint>& desired);
+  bool sync_existing(const std::string& service, std::vector<Wanted>& desired);
+  void place(const std::string& service, const std::vector<Wanted>& desired);
+  // One of `slices` where there is room, or a new one at their end.
+  Slice& room_for(const Wanted& wanted, const std::string& service, std::vector<Slice>& slices);
   void finish_move(const Move& move);
 
   [[nodiscard]] bool is_moving(const std::string& service, const std::string& pod) const;
-  [[nodiscard]] std::vector<Endpoint> desired(const Service& service) const;
+  [[nodiscard]] static bool must_change_ports(const Wanted& wanted,
+                                              const std::vector<Slice>& slices);
+  [[nodiscard]] static Slice updated(Slice slice, const std::vector<Wanted>& desired);
+  [[nodiscard]] static bool is_obsolete(const Slice& slice, const std::vector<Wanted>& desired);
+  [[nodiscard]] std::vector<Wanted> desired(const Service& service) const;
   [[nodiscard]] std::vector<Slice> slices_of(const std::string& service) const;
   [[nodiscard]] std::string make_name(const std::string& service);
 
   net::Loop& loop_;
   KubeStore& store_;
-  net::Duration delay_{};
+  ServiceQueue queue_;
   net::Duration write_gap_{};
   std::size_t endpoints_max_ = 100;
-  bool paused_ = false;
   std::uint64_t names_ = 0;
-  std::map<std::string, std::unique_ptr<net::Timer>> due_;  // by Service
   std::vector<std::unique_ptr<Move>> moves_;
 };
 
