@@ -270,7 +270,7 @@ class ApiClient::Collector final : public ApiCall, private ApiHandler {
   }
 
   void start(ApiClient& client, ApiRequest request) {
-    resource_ = request.resource;
+    context_ = std::string(request.verb) + " " + std::string(request.resource);
     call_ = client.stream(std::move(request), *this);
   }
 
@@ -282,10 +282,10 @@ class ApiClient::Collector final : public ApiCall, private ApiHandler {
 
   void on_body(std::string_view chunk) override {
     if (chunk.size() > body_bytes_max_ - answer_.body.size()) {
-      finish(net::Error{net::ErrorCode::kInvalid,
-                        std::string(resource_) + ": the answer is longer than " +
-                            std::to_string(body_bytes_max_) + " bytes",
-                        std::nullopt});
+      finish(net::Error{
+          net::ErrorCode::kInvalid,
+          context_ + ": the answer is longer than " + std::to_string(body_bytes_max_) + " bytes",
+          std::nullopt});
       return;
     }
     answer_.body.append(chunk);
@@ -309,7 +309,7 @@ class ApiClient::Collector final : public ApiCall, private ApiHandler {
   net::Loop& loop_;
   std::size_t body_bytes_max_;
   std::function<void(net::Result<ApiAnswer>)> done_;
-  std::string_view resource_;
+  std::string context_;
   ApiAnswer answer_;
   std::unique_ptr<ApiCall> call_;
 };

@@ -17,6 +17,8 @@ constexpr std::chrono::milliseconds kBackoffFirst{200};
 constexpr std::chrono::milliseconds kBackoffLast{5'000};
 // A watch that stayed open so long was worth opening, even if nothing happened in it.
 constexpr std::chrono::seconds kProvenAfter{5};
+// So many watches in a row without anything to show for it, and a LIST is asked what they hide.
+constexpr int kUselessWatchesMax = 3;
 constexpr std::size_t kObjectBytesKept = std::size_t{512} * 1024;
 
 constexpr int kBadRequest = 400;
@@ -205,7 +207,13 @@ class Reflector::Impl final : private ApiHandler {
 
   void restart(WatchRestart reason, const std::optional<net::Error>& error = std::nullopt) {
     call_.reset();
-    if (is_proven()) backoff_.reset();
+    const bool told_to_wait = error && error->retry_after;
+    if (is_proven()) {
+      backoff_.reset();
+      useless_watches_ = 0;
+    } else if (!told_to_wait && ++useless_watches_ >= kUselessWatchesMax) {
+      resource_version_.clear();
+    }
     wait(error);
     if (listener_) listener_(reason);
   }
@@ -249,6 +257,7 @@ class Reflector::Impl final : private ApiHandler {
   std::optional<net::Instant> accepted_at_;
   net::Instant last_byte_at_;
   bool has_events_ = false;
+  int useless_watches_ = 0;  // since the last that was of use
   bool blind_ = false;
   bool relisting_ = false;
   std::unique_ptr<Lister> lister_;

@@ -49,6 +49,10 @@ class ReflectorSink {
 //
 // The backoff starts anew after a watch that gave an event or stayed open for 5 s; one that
 // did neither is a failure even when it was closed in order, so that no server makes us spin.
+//
+// Where watches are refused, or something on the way breaks each of them, LISTs may still be
+// answered: after three such failures in a row it LISTs before each further attempt. A server that
+// asks for time (Retry-After) is not asked for more.
 class Reflector {
  public:
   // `api` and `sink` must outlive the reflector. Starts at once: with a LIST, or with a WATCH from

@@ -344,6 +344,7 @@ TEST_F(ApiClientTest, FetchBoundsTheBody) {
   http_.last().body("45");
   ASSERT_FALSE(result->ok());
   EXPECT_EQ(result->error().code, net::ErrorCode::kInvalid);
+  EXPECT_EQ(result->error().message, "get pods: the answer is longer than 4 bytes");
   EXPECT_TRUE(http_.last().cancelled());
 }
 

@@ -84,9 +84,12 @@ class ReflectorTest : public testing::Test {
         [this](WatchRestart reason) { restarts_.emplace_back(to_string(reason)); });
   }
 
+  static bool is_list(const fakes::ScriptedExchange& exchange) {
+    return exchange.path().find("watch=") == std::string::npos;
+  }
   // The request under way, which must be of that kind.
   fakes::ScriptedExchange& list_request() {
-    EXPECT_EQ(http_.last().path().find("watch="), std::string::npos) << http_.last().path();
+    EXPECT_TRUE(is_list(http_.last())) << http_.last().path();
     EXPECT_TRUE(http_.last().open());
     return http_.last();
   }
@@ -307,6 +310,7 @@ TEST_F(ReflectorTest, AWatchThatIsClosedAtOnceBacksOff) {
     watch_request().end();
     EXPECT_EQ(sink_.take().back(), blind(net::ErrorCode::kRetry));
     waited = wait_for_request();
+    if (is_list(http_.last())) answer_list("10");
     watch_request().head(200);
   }
   EXPECT_GE(waited, 2500ms);
@@ -348,16 +352,61 @@ TEST_F(ReflectorTest, ForbiddenIsToldEachTimeAndTriedForEver) {
 }
 
 TEST_F(ReflectorTest, ARefusedWatchIsTriedAgainFromTheSameVersion) {
-  answer_list("10");
-  sink_.take();
   for (const int status : {401, 403, 404, 429, 500, 503, 504}) {
+    start_watch();
+    watch_request().body(event("ADDED", "11"));
+    watch_request().end();
+    wait_for_request();
+    sink_.take();
     watch_request().answer(status, "");
     EXPECT_EQ(sink_.take().size(), 1U) << status;
     wait_for_request();
+    EXPECT_EQ(watched_version(), "11");
+    watch_request().head(200);
+    EXPECT_EQ(sink_.take(), Log{"sight"});
+    watch_request().body(error_event(410));
+    wait_for_request();
+  }
+}
+
+TEST_F(ReflectorTest, WatchesThatAreOfNoUseMakeItList) {
+  start_watch();
+  watch_request().body(event("ADDED", "11"));
+  watch_request().fail(net::ErrorCode::kRetry, "reset");
+  for (int useless = 1; useless <= 2; ++useless) {
+    wait_for_request();
+    EXPECT_EQ(watched_version(), "11");
+    watch_request().answer(403, "");
+  }
+  wait_for_request();
+  watch_request().fail(net::ErrorCode::kRetry, "closed without an answer");
+  // From now on each attempt begins with what a LIST shows.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    EXPECT_GE(wait_for_request(), 400ms);
+    sink_.take();
+    answer_list("20");
+    EXPECT_EQ(sink_.take(), (Log{"begin", "end"}));
+    watch_request().answer(403, "");
+  }
+  wait_for_request();
+  answer_list("30");
+  watch_request().head(200);
+  watch_request().body(event("ADDED", "31"));
+  watch_request().end();
+  wait_for_request();
+  EXPECT_EQ(watched_version(), "31");
+  watch_request().fail(net::ErrorCode::kRetry, "reset");
+  wait_for_request();
+  EXPECT_EQ(watched_version(), "31");
+}
+
+TEST_F(ReflectorTest, AServerThatAsksForTimeIsNotAskedForLists) {
+  start_watch();
+  for (int i = 0; i < 10; ++i) {
+    watch_request().answer(429, R"({"kind":"Status","details":{"retryAfterSeconds":1}})");
+    wait_for_request();
     EXPECT_EQ(watched_version(), "10");
   }
-  watch_request().head(200);
-  EXPECT_EQ(sink_.take(), Log{"sight"});
 }
 
 TEST_F(ReflectorTest, ABadRequestRelists) {
