@@ -81,13 +81,19 @@ class PodReader {
     // Native sidecars are init containers.
     if (key == "containers" || key == "initContainers") {
       return walk_.array(value, "spec.containers",
-                         [this](Value container) { return container_ports(container); });
+                         [this](Value entry) { return container(entry); });
     }
     return true;
   }
 
-  bool container_ports(Value container) {
+  bool container(Value container) {
     return walk_.object(container, "spec.containers[]", [this](Key key, Value value) {
+      if (key == "lifecycle") {
+        return walk_.object(value, "spec.containers[].lifecycle", [this](Key hook, Value) {
+          if (hook == "preStop") ++view_.pre_stop_hooks;
+          return true;
+        });
+      }
       if (key != "ports") return true;
       return walk_.array(value, "spec.containers[].ports",
                          [this](Value port) { return container_port(port); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,7 @@ struct PodView {
   std::string node_name;
   bool host_network = false;
   std::vector<std::uint16_t> ports;       // container ports of all containers, once each
+  std::size_t pre_stop_hooks = 0;         // containers that have one
   std::chrono::seconds grace_period{30};  // spec.terminationGracePeriodSeconds
   // The deadline itself (request time + grace), in the API server's clock, to the second.
   std::optional<net::WallTime> deletion_timestamp;

@@ -1,15 +1,19 @@
 // lastcall: the command line.
 //
 // Exit codes: 0 done, 1 cannot work here, 2 the command line or the configuration is wrong.
+// Of check: 0 fine, 1 warnings, 2 the agent cannot work.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "agent/cli/agent.h"
+#include "agent/cli/check.h"
 #include "agent/report/log.h"
 #include "config/settings.h"
 #include "k8s/cluster.h"
@@ -59,16 +63,25 @@ net::Status find_cluster(config::Settings& settings, const config::Environment& 
   return net::Done{};
 }
 
-int run_agent(const std::string& config_path) {
-  const config::Environment environment = config::process_environment();
+// The settings, with the API server named; or what is wrong with them.
+net::Result<config::Settings> load_settings(const std::string& config_path,
+                                            const config::Environment& environment) {
+  const auto wrong = [](std::string why) {
+    return net::Error{net::ErrorCode::kFatal, std::move(why), std::nullopt};
+  };
   auto loaded = config::load_file(config_path, environment);
-  if (const auto* error = std::get_if<config::ConfigError>(&loaded)) {
-    return fail(kUsage, error->text());
-  }
+  if (const auto* error = std::get_if<config::ConfigError>(&loaded)) return wrong(error->text());
   config::Settings settings = std::get<config::Settings>(std::move(loaded));
   if (const net::Status found = find_cluster(settings, environment); !found.ok()) {
-    return fail(kUsage, found.error().message);
+    return wrong(found.error().message);
   }
+  return settings;
+}
+
+int run_agent(const std::string& config_path) {
+  auto loaded = load_settings(config_path, config::process_environment());
+  if (!loaded.ok()) return fail(kUsage, loaded.error().message);
+  const config::Settings settings = std::move(loaded).value();
 
   net::EventLoop loop;
   net::CurlClient http(loop);
@@ -95,6 +108,60 @@ int run_agent(const std::string& config_path) {
   return kDone;
 }
 
+// What the command line of check says.
+struct CheckOptions {
+  std::string config_path;
+  std::string output = "table";
+  std::string timeout = "15s";
+  // By the variable each goes before.
+  std::map<std::string, std::string> variables;
+};
+
+int run_check(const CheckOptions& options) {
+  config::Environment environment = config::process_environment();
+  for (const auto& [name, value] : options.variables) {
+    if (!value.empty()) environment[name] = value;
+  }
+  const auto patience = config::parse_duration(options.timeout);
+  if (!patience) {
+    return fail(kUsage, "--timeout: expected " + std::string(config::kDurationForm));
+  }
+  const auto settings = load_settings(options.config_path, environment);
+  if (!settings.ok()) return fail(kUsage, settings.error().message);
+
+  net::EventLoop loop;
+  net::CurlClient http(loop);
+  Check check(settings.value(), loop, http);
+  int code = kCannotWork;
+  check.start(*patience, [&](const CheckResult& result) {
+    std::cout << (options.output == "json" ? check_json(result) : check_table(result));
+    code = exit_code(result);
+    loop.stop();
+  });
+  loop.run();
+  return code;
+}
+
+void add_check(CLI::App& app, CheckOptions& options) {
+  CLI::App* check = app.add_subcommand(
+      "check",
+      "Show what the agent would observe for a pod, with which thresholds, and what keeps it from\n"
+      "that. Exit codes: 0 fine, 1 warnings, 2 the agent cannot work.");
+  check->add_option("--config", options.config_path, "YAML file of the agent");
+  const auto add = [&](const char* flag, const char* variable, const char* meaning) {
+    check->add_option(flag, options.variables[variable],
+                      std::string(meaning) + "; else " + variable);
+  };
+  add("-n,--namespace", "LASTCALL_POD_NAMESPACE", "The pod's namespace");
+  add("--pod", "LASTCALL_POD_NAME", "The pod's name");
+  add("--server", "LASTCALL_KUBERNETES_SERVER", "URL of the API server, else in-cluster");
+  add("--token-file", "LASTCALL_KUBERNETES_TOKEN_FILE", "Whose permissions are used and shown");
+  add("--ca-file", "LASTCALL_KUBERNETES_CA_FILE", "Certificate authority of the API server");
+  check->add_option("-o,--output", options.output, "table (default) or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  check->add_option("--timeout", options.timeout, "How long to wait for answers (default 15s)");
+}
+
 }  // namespace
 }  // namespace lastcall::agent
 
@@ -109,6 +176,8 @@ int main(int argc, char** argv) {
   CLI::App* agent = app.add_subcommand("agent", "Run beside the application, as a sidecar.");
   agent->add_option("--config", config_path,
                     "YAML file; every key can also be given as LASTCALL_KEY in the environment");
+  lastcall::agent::CheckOptions check_options;
+  lastcall::agent::add_check(app, check_options);
   CLI::App* version = app.add_subcommand("version", "Print the version.");
 
   try {
@@ -120,5 +189,6 @@ int main(int argc, char** argv) {
     std::cout << "lastcall " << LASTCALL_VERSION << "\n";
     return lastcall::agent::kDone;
   }
-  return lastcall::agent::run_agent(config_path);
+  if (agent->parsed()) return lastcall::agent::run_agent(config_path);
+  return lastcall::agent::run_check(check_options);
 }

@@ -1,13 +1,12 @@
 #include "agent/serve/status.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
+
+#include "agent/serve/thresholds.h"
 
 namespace lastcall::serve {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double seconds(core::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -20,31 +19,6 @@ Json word(const std::optional<Word>& value) {
   return value ? Json(core::to_string(*value)) : Json(nullptr);
 }
 
-Json shown(core::Duration value) { return Json::object({{"seconds", seconds(value)}}); }
-// Without a value the deadline decides.
-Json shown(const std::optional<core::Duration>& value) {
-  return Json::object({{"seconds", value ? Json(seconds(*value)) : Json(nullptr)}});
-}
-Json shown(core::LastEndpoint value) { return Json::object({{"value", core::to_string(value)}}); }
-
-template <class T>
-Json threshold(const core::Sourced<T>& threshold) {
-  Json json = shown(threshold.value);
-  json["source"] = core::to_string(threshold.source);
-  return json;
-}
-
-Json thresholds_json(const core::Thresholds& thresholds) {
-  return {{"settle", threshold(thresholds.settle)},
-          {"quiet", threshold(thresholds.quiet)},
-          {"blind", threshold(thresholds.blind)},
-          {"last_endpoint", threshold(thresholds.last_endpoint)},
-          {"hold_min", threshold(thresholds.hold_min)},
-          {"hold_max", threshold(thresholds.hold_max)},
-          {"reserve", threshold(thresholds.reserve)},
-          {"drain_max", threshold(thresholds.drain_max)}};
-}
-
 Json consumer_json(const core::ConsumerState& consumer, core::Instant now) {
   return {{"kind", consumer.id.kind},
           {"name", consumer.id.name},
@@ -54,16 +28,6 @@ Json consumer_json(const core::ConsumerState& consumer, core::Instant now) {
           {"gone", relative(consumer.gone_at, now)},
           {"gone_by", word(consumer.gone_by)},
           {"thresholds", thresholds_json(consumer.thresholds)}};
-}
-
-Json budget_json(const std::optional<core::Budget>& budget) {
-  if (!budget) return nullptr;
-  return {{"grace", seconds(budget->grace)},
-          {"kept", seconds(budget->kept)},
-          {"hold", seconds(budget->hold)},
-          {"settle_and_quiet_need", seconds(budget->settle_needs)},
-          {"blind_needs", seconds(budget->blind_needs)},
-          {"grace_needed", seconds(budget->grace_needed)}};
 }
 
 }  // namespace
