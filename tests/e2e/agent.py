@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import time
 
@@ -27,64 +29,110 @@ def grant(control_plane, namespace):
 class Agent:
     """`lastcall agent` beside one made-up pod; a context manager that never leaves it behind.
 
-    Its events are the JSON lines of its standard error, each with `received`, our monotonic time.
+    It can be ended and started again, as a kubelet restarts a container. Its events are the JSON lines
+    that it has written to its standard error since it was last started.
     """
 
     def __init__(self, control_plane, pod, folder, **settings):
+        """`settings` are keys of the configuration, with _ for . and -; those that are None are left out."""
         self.pod = pod["metadata"]
-        self.folder = folder
-        self.socket = folder / "agent.sock"
-        self._log = folder / "agent.log"
-        token = folder / "token"
-        token.write_text(
+        self._folder = folder / self.pod["name"]
+        self._folder.mkdir()
+        self.socket = self._folder / "agent.sock"
+        self.token_file = self._folder / "token"
+        self._log = self._folder / "agent.log"
+        self._log_start = 0
+        self.token_file.write_text(
             control_plane.issue_token(self.pod["namespace"], SERVICE_ACCOUNT, pod=pod), encoding="utf-8"
         )
+        given = {key: value for key, value in settings.items() if value is not None}
         self._environment = {
             "LASTCALL_POD_NAME": self.pod["name"],
             "LASTCALL_POD_NAMESPACE": self.pod["namespace"],
             "LASTCALL_POD_UID": self.pod["uid"],
             "LASTCALL_KUBERNETES_SERVER": control_plane.url,
-            "LASTCALL_KUBERNETES_TOKEN_FILE": str(token),
+            "LASTCALL_KUBERNETES_TOKEN_FILE": str(self.token_file),
             "LASTCALL_KUBERNETES_CA_FILE": str(control_plane.ca_file),
             "LASTCALL_LISTEN_POD": "127.0.0.1:0",
             "LASTCALL_LISTEN_LOCAL": f"unix:{self.socket}",
-            **{f"LASTCALL_{key.upper()}": value for key, value in settings.items()},
+            **{f"LASTCALL_{key.upper()}": value for key, value in given.items()},
         }
         self._process = None
 
     def __enter__(self):
-        self._process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--", binary("lastcall"), "agent"],
-            env=self._environment,
-            stderr=self._log.open("ab"),
-        )
-        self.event("started")
+        self.start()
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
+        self.kill()
+
+    def start(self):
+        """Returns when the agent serves. Requires: not running."""
+        with self._log.open("ab") as log:
+            self._log_start = log.tell()
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", binary("lastcall"), "agent"],
+                env=self._environment,
+                stderr=log,
+            )
+        self.event("started")
+
+    def kill(self):
+        """Ends the agent as a crash would. No-op if it is not running."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    def terminate(self):
+        """What the kubelet does to stop the agent's container."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def running(self):
+        return self._process.poll() is None
+
+    def wait(self, timeout):
+        """Waits until the agent has ended by itself, and returns its exit code."""
+        return self._process.wait(timeout)
+
+    def log(self):
+        """What the agent has written since it was started."""
+        return self._log.read_bytes()[self._log_start :].decode()
 
     def events(self):
-        lines = self._log.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        lines = self.log().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n")]
 
     def event(self, name, timeout=15, **fields):
         """Waits for an event of that name with these fields, and returns it."""
 
         def found():
-            assert self._process.poll() is None, self._log.read_text(encoding="utf-8")
+            running = self.running()
             for event in self.events():
                 if event["event"] == name and fields.items() <= event.items():
                     return event
+            assert running, f"the agent has ended without the event {name}; log:\n{self.log()}"
             return None
 
-        return wait_for(found, timeout, f"the event {name} {fields}; log:\n{self._log.read_text()}")
+        try:
+            return wait_for(found, timeout, f"the event {name} {fields}")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; log:\n{self.log()}") from None
 
     def learnt(self):
         """Waits until the agent has read its pod and its Services, as it does once after its start."""
-        wait_for(lambda: "services" in self.metrics(), what="the agent to learn its Services")
+
+        listed = ("list", "services", "200")
+        wait_for(lambda: listed in self.requests_sent(), what="the agent to learn its Services")
         return self
+
+    def requests_sent(self):
+        """{(verb, resource, status code): count} of the requests that have been answered."""
+        pattern = re.compile(r"^lastcall_api_requests_total\{(.*)\} (\d+)$", re.MULTILINE)
+        counts = {}
+        for labels, count in pattern.findall(self.metrics()):
+            label = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+            counts[label["verb"], label["resource"], label["code"]] = int(count)
+        return counts
 
     def request(self, method, path, *, local=True, timeout=5):
         """curl's output: the status line is checked, the body returned."""
@@ -97,12 +145,25 @@ class Agent:
     def status(self):
         return json.loads(self.request("GET", "/status"))
 
+    def consumers(self):
+        """{"kind name": what /status says of the consumer}; names are without the pod's namespace."""
+        namespace = self.pod["namespace"] + "/"
+        return {
+            f"{consumer['kind']} {consumer['name'].removeprefix(namespace)}": consumer
+            for consumer in self.status()["consumers"]
+        }
+
     def metrics(self):
         return self.request("GET", "/metrics")
 
-    def hook(self):
+    def memory_peak_kib(self):
+        """The most memory that was ever resident, in KiB, libraries included."""
+        status = pathlib.Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        return int(re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE).group(1))
+
+    def hook(self, *options):
         """Starts `lastcall-hook wait` as a preStop exec hook would."""
-        return Hook([binary("lastcall-hook"), "wait", "--agent", f"unix:{self.socket}"])
+        return Hook([binary("lastcall-hook"), "wait", "--agent", f"unix:{self.socket}", *options])
 
     def http_hook(self):
         """Starts the request a preStop httpGet hook makes."""
@@ -129,3 +190,7 @@ class Hook:
 
     def output(self):
         return self._process.stdout.read()
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()

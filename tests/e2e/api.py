@@ -4,6 +4,7 @@ A resource is written as its plural with group and version in front unless it is
 "discovery.k8s.io/v1/endpointslices".
 """
 
+import contextlib
 import http.client
 import json
 import ssl
@@ -54,13 +55,18 @@ class Client:
         target = url_path + (f"?{urllib.parse.urlencode(given)}" if given else "")
         payload = None if body is None else json.dumps(body)
         headers = {**self._headers, "Accept": "application/json", "Content-Type": content_type}
-        connection = http.client.HTTPSConnection(*self._address, timeout=TIMEOUT_SECONDS, context=self._tls)
-        try:
+        status, answer = self._exchange(method, target, payload, headers)
+        return _decode(status, answer)
+
+    def _exchange(self, method, target, payload, headers):
+        """Returns (status, body)."""
+        with contextlib.closing(self._connection()) as connection:
             connection.request(method, target, payload, headers)
             answer = connection.getresponse()
-            return _decode(answer.status, answer.read())
-        finally:
-            connection.close()
+            return answer.status, answer.read()
+
+    def _connection(self):
+        return http.client.HTTPSConnection(*self._address, timeout=TIMEOUT_SECONDS, context=self._tls)
 
     def get(self, resource, name, namespace="", subresource=""):
         return self.request("GET", path(resource, namespace, name, subresource))
@@ -78,6 +84,10 @@ class Client:
     def delete(self, resource, name, namespace="", grace=None):
         """`grace` in seconds; None leaves it to the object."""
         return self.request("DELETE", path(resource, namespace, name), gracePeriodSeconds=grace)
+
+    def delete_all(self, resource, namespace, grace=None):
+        """Deletes every object of a namespace in one request."""
+        return self.request("DELETE", path(resource, namespace), gracePeriodSeconds=grace)
 
     def apply(self, resource, body, namespace=""):
         """Creates the object, or makes the existing one look like it."""

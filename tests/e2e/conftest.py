@@ -1,4 +1,4 @@
-"""Fixtures: one control plane and one node for the session, a namespace of its own for each test."""
+"""Fixtures: one control plane and two nodes for the session, a namespace of its own for each test."""
 
 import secrets
 import signal
@@ -6,7 +6,10 @@ import signal
 import pytest
 
 import binaries
+from agent import SERVICE_ACCOUNT, Agent, grant
 from controlplane import ControlPlane
+from processes import wait_for
+from scene import LABELS, PORTS, SETTLE_SECONDS
 
 
 def pytest_configure():
@@ -33,6 +36,12 @@ def node(control_plane):
     return control_plane.create_node("node-a")["metadata"]["name"]
 
 
+@pytest.fixture(scope="session")
+def other_node(control_plane):
+    """The name of another one."""
+    return control_plane.create_node("node-b")["metadata"]["name"]
+
+
 @pytest.fixture
 def namespace(control_plane):
     """The name of an empty namespace; its pods are gone after the test and all servers run again."""
@@ -40,3 +49,54 @@ def namespace(control_plane):
     yield name
     control_plane.restore()
     control_plane.delete_namespace(name)
+
+
+@pytest.fixture
+def pods(control_plane, namespace, node):
+    """Makes pods of the Service's kind; each is waited for until the slices of these services, a map of
+    Service names to addresses, list it as ready.
+
+    They run as the ServiceAccount with exactly the Role of deploy/.
+    """
+    grant(control_plane, namespace)
+
+    def make(name, ips, services=None, *, grace=60, labels=LABELS, ports=PORTS, spec=None, **more):
+        pod = control_plane.create_pod(
+            namespace,
+            name,
+            ips,
+            more.pop("node", node),
+            labels=labels,
+            ports=ports,
+            grace=grace,
+            spec={"serviceAccountName": SERVICE_ACCOUNT, **(spec or {})},
+            **more,
+        )
+        for service, expected in (services or {}).items():
+            for ip in expected:
+                wait_for(
+                    lambda s=service, i=ip: control_plane.is_ready(namespace, s, i),
+                    what=f"{ip} to be ready in {service}",
+                )
+        return pod
+
+    return make
+
+
+@pytest.fixture
+def start_agent(control_plane, namespace, tmp_path):
+    """Runs the agent of a pod, with a short settle unless told otherwise; with `granted=False` its
+    RoleBinding is taken away first."""
+    running = []
+
+    def start(pod, granted=True, settle=f"{SETTLE_SECONDS}s", **settings):
+        if not granted:
+            control_plane.admin.delete("rbac.authorization.k8s.io/v1/rolebindings", "lastcall", namespace)
+        agent = Agent(control_plane, pod, tmp_path, settle=settle, **settings)
+        running.append(agent)
+        agent.start()
+        return agent
+
+    yield start
+    for agent in running:
+        agent.kill()

@@ -169,6 +169,8 @@ class ControlPlane:
             f"--service-account-key-file={self._verifying_key}",
             # Without it a server that is told to stop leaves its watches open for a minute.
             "--shutdown-watch-termination-grace-period=1s",
+            # One after the other, a thousand pods would outlast the client's patience.
+            "--delete-collection-workers=8",
             f"--audit-policy-file={policy}",
             f"--audit-log-path={self._audit_log}",
         ]
@@ -232,16 +234,22 @@ class ControlPlane:
 
     def delete_namespace(self, name):
         """Finishes its pods and starts its deletion, which the namespace controller completes later."""
-        for pod in self.admin.list("pods", name):
-            self.finish_pod(name, pod["metadata"]["name"])
+        self.admin.delete_all("pods", name, grace=0)
         self.admin.delete("namespaces", name)
 
     def create_node(self, name, labels=None):
         """A Node object, without which the controllers leave its pods out of EndpointSlices."""
         return self.admin.create("nodes", {"metadata": {"name": name, "labels": labels or {}}})
 
+    def patch_node_status(self, name, status):
+        """Merges fields into a node's status; conditions are merged by their type."""
+        return self.admin.patch("nodes", name, {"status": status}, "", "status", STRATEGIC_MERGE_PATCH)
+
     def create_service(self, namespace, name, selector, ports, *, annotations=None, spec=None):
-        """`ports` maps port names to numbers (of Service and pod alike); `spec` adds or replaces fields."""
+        """`ports` maps port names to numbers (of Service and pod alike); `spec` adds or replaces fields.
+
+        A Service without a selector is made with None.
+        """
         entries = [{"name": key, "port": port, "targetPort": port} for key, port in ports.items()]
         service = {
             "metadata": {"name": name, "annotations": annotations or {}},
@@ -293,6 +301,11 @@ class ControlPlane:
         """Starts the deletion: the pod is terminating until finish_pod(). None: its own grace period."""
         return self.admin.delete("pods", name, namespace, grace)
 
+    def evict_pod(self, namespace, name):
+        """What `kubectl drain` does to a pod: asks for its deletion by the Eviction API."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        return self.admin.create("pods", eviction, namespace, name, subresource="eviction")
+
     def finish_pod(self, namespace, name):
         """What the kubelet does when all containers have ended: removes the pod object."""
         return self.admin.delete("pods", name, namespace, grace=0)
@@ -331,6 +344,16 @@ class ControlPlane:
         slices = self.endpointslices(namespace, service)
         entries = [entry for each in slices for entry in each.get("endpoints") or []]
         return [entry for entry in entries if ip in entry["addresses"]]
+
+    def is_ready(self, namespace, service, ip):
+        """Whether the address is in the Service's slices, with ready=true in each of its entries."""
+        entries = self.endpoints(namespace, service, ip)
+        return bool(entries) and all(entry["conditions"]["ready"] for entry in entries)
+
+    def is_withdrawn(self, namespace, service, ip):
+        """Whether the address is in the Service's slices, with ready=false in each of its entries."""
+        entries = self.endpoints(namespace, service, ip)
+        return bool(entries) and not any(entry["conditions"]["ready"] for entry in entries)
 
     def issue_token(self, namespace, service_account, seconds=3600, pod=None):
         """A bearer token of the service account; bound to the life of `pod` (an object) if given."""

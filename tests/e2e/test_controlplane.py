@@ -9,13 +9,9 @@ import pytest
 from api import ENDPOINT_SLICES, ApiError, path
 from controlplane import ControlPlane, Request, user_of
 from processes import ProcessError, wait_for
+from scene import LABELS, PORTS, RECONNECT_SECONDS
 
 IPV4, IPV6 = "10.1.0.1", "fd00:1::1"
-LABELS = {"app": "web"}
-PORTS = {"http": 8080}
-
-# Controllers that lost their server come back after a growing pause of up to half a minute.
-RECONNECT_SECONDS = 60
 
 GRANTS = """
 apiVersion: v1

@@ -2,76 +2,11 @@
 
 import time
 
-import pytest
-
-from agent import SERVICE_ACCOUNT, Agent, grant
+from agent import SERVICE_ACCOUNT
 from controlplane import user_of
-from processes import wait_for
+from scene import LABELS, PORTS, RECONNECT_SECONDS, SETTLE_SECONDS
 
 IPV4, IPV6 = "10.1.0.1", "fd00:1::1"
-LABELS = {"app": "web"}
-PORTS = {"http": 8080}
-SETTLE_SECONDS = 1
-# Controllers that lost their server come back after a growing pause of up to half a minute.
-RECONNECT_SECONDS = 60
-
-
-@pytest.fixture
-def pods(control_plane, namespace, node):
-    """Makes ready pods of the Service's kind; each is waited for until its slices list it.
-
-    They run as the ServiceAccount with exactly the Role of deploy/.
-    """
-    grant(control_plane, namespace)
-
-    def make(name, ips, services, grace=60, ports=PORTS):
-        pod = control_plane.create_pod(
-            namespace,
-            name,
-            ips,
-            node,
-            labels=LABELS,
-            ports=ports,
-            grace=grace,
-            spec={"serviceAccountName": SERVICE_ACCOUNT},
-        )
-        for service, expected in services.items():
-            for ip in expected:
-                wait_for(
-                    lambda s=service, i=ip: ready(control_plane, namespace, s, i),
-                    what=f"{ip} to be ready in {service}",
-                )
-        return pod
-
-    return make
-
-
-def ready(control_plane, namespace, service, ip):
-    entries = control_plane.endpoints(namespace, service, ip)
-    return entries and all(entry["conditions"]["ready"] for entry in entries)
-
-
-def withdrawn(control_plane, namespace, service, ip):
-    entries = control_plane.endpoints(namespace, service, ip)
-    return entries and not any(entry["conditions"]["ready"] for entry in entries)
-
-
-@pytest.fixture
-def start_agent(control_plane, namespace, tmp_path):
-    """Runs the agent of a pod; with `granted=False` its RoleBinding is taken away first."""
-    running = []
-
-    def start(pod, granted=True, **settings):
-        if not granted:
-            control_plane.admin.delete("rbac.authorization.k8s.io/v1/rolebindings", "lastcall", namespace)
-        agent = Agent(control_plane, pod, tmp_path, settle=f"{SETTLE_SECONDS}s", **settings)
-        agent.__enter__()
-        running.append(agent)
-        return agent
-
-    yield start
-    for agent in running:
-        agent.__exit__()
 
 
 def test_a_deleted_pod_is_held_until_the_controller_flips_its_slice(
@@ -122,7 +57,7 @@ def test_three_ports_and_two_families_are_all_waited_for(control_plane, namespac
     hook = agent.hook()
     hook.wait(15)
     for ip in (IPV4, IPV6):
-        assert withdrawn(control_plane, namespace, "web", ip)
+        assert control_plane.is_withdrawn(namespace, "web", ip)
     assert agent.status()["hold_end"] == "all-gone"
 
 
