@@ -116,35 +116,3 @@ def test_without_its_role_the_agent_is_blind_and_says_so(control_plane, namespac
     assert status["trigger"] == "unverified"
     assert [consumer["gone_by"] for consumer in status["consumers"]] == ["blind"]
     assert not status["deadline_proven"]
-
-
-def test_the_restart_of_one_container_is_answered_at_once(control_plane, namespace, pods, start_agent):
-    control_plane.create_service(namespace, "web", LABELS, PORTS)
-    pod = pods("web-1", [IPV4], {"web": [IPV4]})
-    pods("web-2", ["10.1.0.2"], {"web": ["10.1.0.2"]})
-    agent = start_agent(pod).learnt()
-    restart = agent.http_hook()
-    restart.wait(5)
-    assert restart.output().strip() == "container-restart"
-    assert agent.status()["phase"] == "serving"
-
-    control_plane.delete_pod(namespace, "web-1")
-    stop = agent.http_hook()
-    stop.wait(15)
-    assert stop.output().strip() == "released"
-
-
-def test_a_second_delete_with_less_grace_moves_the_deadline(control_plane, namespace, pods, start_agent):
-    control_plane.create_service(namespace, "web", LABELS, PORTS)
-    pod = pods("web-1", [IPV4], {"web": [IPV4]}, grace=600)
-    agent = start_agent(pod).learnt()
-    control_plane.delete_pod(namespace, "web-1")
-    hook = agent.hook()
-    agent.event("presence", to="last-resort")
-    assert agent.status()["limit"] > 500
-    control_plane.delete_pod(namespace, "web-1", grace=6)
-    # Another hook, as a kubelet sends it after its restart, makes the agent look again.
-    again = agent.hook()
-    hook.wait(10)
-    again.wait(1)
-    assert agent.status()["hold_end"] == "deadline"
