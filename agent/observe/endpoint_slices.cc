@@ -15,21 +15,25 @@ constexpr std::size_t kSelectorBytesMax = 4096;
 // Services that come while we hold make us list again, at most so often.
 constexpr std::chrono::seconds kRewatchInterval{1};
 
-bool shares_port(const SliceFacts& a, const SliceFacts& b) {
-  return std::any_of(a.port_names.begin(), a.port_names.end(), [&b](const std::string& name) {
-    return std::find(b.port_names.begin(), b.port_names.end(), name) != b.port_names.end();
-  });
+bool offers(const SliceFacts& slice, const std::string& port) {
+  return std::find(slice.port_names.begin(), slice.port_names.end(), port) !=
+         slice.port_names.end();
 }
 
-// Whether somebody else is ready for what this slice offers, in the same address family and in
-// the scope the Service routes in.
+// Whether somebody else is ready for each port this slice offers, in the same address family and
+// in the scope the Service routes in. kube-proxy falls back for each port by itself.
 bool has_company(const SliceFacts& slice, const Slices& slices, const k8s::ServiceView& service) {
-  return std::any_of(slices.begin(), slices.end(), [&](const auto& entry) {
-    const SliceFacts& other = entry.second;
-    const bool ready = service.local_only ? other.others_ready_on_node : other.others_ready;
-    return ready && other.address_type == slice.address_type &&
-           (slice.port_names.empty() || shares_port(slice, other));
-  });
+  const auto others_offer = [&](const std::string* port) {
+    return std::any_of(slices.begin(), slices.end(), [&](const auto& entry) {
+      const SliceFacts& other = entry.second;
+      const bool ready = service.local_only ? other.others_ready_on_node : other.others_ready;
+      return ready && other.address_type == slice.address_type &&
+             (port == nullptr || offers(other, *port));
+    });
+  };
+  if (slice.port_names.empty()) return others_offer(nullptr);
+  return std::all_of(slice.port_names.begin(), slice.port_names.end(),
+                     [&](const std::string& port) { return others_offer(&port); });
 }
 
 Verdict judge_entry(const k8s::OwnEndpoint& own, const SliceFacts& slice, const Slices& slices,
@@ -148,7 +152,10 @@ void EndpointSlices::on_services() {
       continue;
     }
     if (candidate.selects || service.driven.thresholds) make_known(service.driven, named);
-    if (service.unmanaged.thresholds) make_known(service.unmanaged, named);
+    // Only its slices tell whether one without a selector sends to us: until they have been
+    // listed it may.
+    const bool may_list_us = holding_ && !service.listed && candidate.view.selector.empty();
+    if (may_list_us || service.unmanaged.thresholds) make_known(service.unmanaged, named);
     evaluate(named, false);
   }
   if (holding_) watch();
@@ -189,6 +196,7 @@ void EndpointSlices::make_known(Route& route, const Named& named) {
 void EndpointSlices::announce() {
   for (auto& named : services_) {
     named.second.unmanaged = {};
+    named.second.lists_us_unmanaged = false;
     Route& driven = named.second.driven;
     if (driven.thresholds) emit_(core::ConsumerKnown{id(driven, named), *driven.thresholds});
   }
@@ -298,9 +306,16 @@ void EndpointSlices::evaluate(Named& named, bool just_listed) {
              just_listed);
   }
   std::optional<Verdict> unmanaged = judge_unmanaged(service.slices);
-  if (unmanaged) make_known(service.unmanaged, named);
-  if (service.unmanaged.thresholds) {
+  if (unmanaged) {
+    make_known(service.unmanaged, named);
+    service.lists_us_unmanaged = true;
+  }
+  if (!service.unmanaged.thresholds) return;
+  if (service.lists_us_unmanaged) {
     evaluate(service.unmanaged, named, std::move(unmanaged), just_listed);
+  } else {
+    emit_(core::ConsumerDropped{id(service.unmanaged, named)});
+    service.unmanaged = {};
   }
 }
 

@@ -87,7 +87,8 @@ class EndpointSlices final : private k8s::ReflectorSink {
   };
   struct Service {
     bool deleted = false;
-    bool listed = false;  // `slices` come from a LIST of this hold
+    bool listed = false;              // `slices` come from a LIST of this hold
+    bool lists_us_unmanaged = false;  // in this hold, now or before
     Slices slices;
     Slices incoming;  // of a LIST under way
     Route driven;

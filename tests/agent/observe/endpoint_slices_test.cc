@@ -1,7 +1,17 @@
 // How the slices of one Service are judged: each row of the table in FACTS 1.1.
 #include "agent/observe/endpoint_slices.h"
 
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "gtest/gtest.h"
+
+#include "agent/observe/services.h"
+#include "agent/observe/tuning.h"
+#include "tests/agent/report/memory_sink.h"
+#include "tests/fakes/fake_loop.h"
+#include "tests/fakes/scripted_http.h"
 
 namespace lastcall::observe {
 namespace {
@@ -96,6 +106,16 @@ TEST(Judge, CompanyOnAnotherPortIsNone) {
   EXPECT_EQ(presence(slices), Presence::kLastResort);
 }
 
+TEST(Judge, EachPortNeedsCompanyOfItsOwn) {
+  SliceFacts ours = slice({kTerminating}, false);
+  ours.port_names = {"http", "admin"};
+  SliceFacts http = slice({}, true);
+  SliceFacts admin = slice({}, true);
+  admin.port_names = {"admin"};
+  EXPECT_EQ(presence({{"a", ours}, {"b", http}}), Presence::kLastResort);
+  EXPECT_EQ(presence({{"a", ours}, {"b", http}, {"c", admin}}), Presence::kWithdrawn);
+}
+
 TEST(Judge, ASliceWithoutPortsHasCompanyByFamilyAlone) {
   const Slices slices{{"a", slice({kTerminating}, false, AddressType::kIpv4, {})},
                       {"b", slice({}, true, AddressType::kIpv4, {})}};
@@ -143,6 +163,82 @@ TEST(Judge, AnEntryInASliceThatDoesNotFollowThePodIsBlindAndSaysWhy) {
 TEST(Judge, CompanyInAnUnmanagedSliceIsCompany) {
   EXPECT_EQ(presence({{"a", slice({kTerminating}, false)}, {"b", unmanaged({}, true)}}),
             Presence::kWithdrawn);
+}
+
+// A hold of a pod in a namespace with one Service that has no selector.
+class UnmanagedSlicesTest : public testing::Test {
+ protected:
+  UnmanagedSlicesTest() {
+    services_.on_change([this] { slices_.on_services(); });
+    k8s::PodView pod;
+    pod.uid = "u1";
+    pod.addresses = {"10.1.0.1"};
+    slices_.identify(pod);
+    services_.identify(pod);
+    slices_.begin();
+    services_.begin();
+    answer("/services", "ServiceList", R"({"metadata":{"name":"manual"},"spec":{}})");
+  }
+
+  // The LIST under way there gets one item, or none.
+  void answer(const std::string& path, const std::string& kind, const std::string& item) {
+    for (std::size_t i = 0; i < http_.count(); ++i) {
+      fakes::ScriptedExchange& exchange = http_.at(i);
+      const bool wanted = exchange.path().find(path + "?limit") != std::string::npos;
+      if (!wanted || !exchange.open()) continue;
+      return exchange.answer(200, R"({"kind":")" + kind +
+                                      R"(","metadata":{"resourceVersion":"1"},"items":[)" + item +
+                                      "]}");
+    }
+    ADD_FAILURE() << "nobody lists " << path;
+  }
+  void answer_slices(const std::string& address) {
+    answer("/endpointslices", "EndpointSliceList",
+           R"({"metadata":{"name":"manual-1","labels":{"kubernetes.io/service-name":"manual"}},)"
+           R"("addressType":"IPv4","endpoints":[{"addresses":[")" +
+               address + R"("]}]})");
+  }
+
+  // The consumers that the decision knows now.
+  [[nodiscard]] std::vector<std::string> known() const {
+    std::vector<std::string> kinds;
+    for (const core::Event& event : events_) {
+      if (const auto* known = std::get_if<core::ConsumerKnown>(&event)) {
+        kinds.push_back(known->id.kind);
+      } else if (const auto* dropped = std::get_if<core::ConsumerDropped>(&event)) {
+        std::erase(kinds, dropped->id.kind);
+      }
+    }
+    return kinds;
+  }
+
+  fakes::FakeLoop loop_;
+  fakes::ScriptedHttp http_{loop_};
+  k8s::ApiClient api_{loop_, http_, {"http://api", "", ""}};
+  report::MemorySink sink_;
+  report::Log log_{loop_, sink_};
+  std::vector<core::Event> events_;
+  Emit emit_ = [this](core::Event event) { events_.push_back(std::move(event)); };
+  Tuning tuning_{log_, "shop", {}};
+  Services services_{api_, loop_, log_, "shop", tuning_, emit_};
+  EndpointSlices slices_{api_, loop_, log_, "shop", services_, emit_};
+};
+
+TEST_F(UnmanagedSlicesTest, AServiceWithoutSelectorMayListUsUntilItsSlicesSayOtherwise) {
+  EXPECT_EQ(known(), std::vector<std::string>{"unmanaged-endpointslices"});
+  answer_slices("10.1.0.2");
+  EXPECT_TRUE(known().empty());
+  for (const core::Event& event : events_) {
+    EXPECT_FALSE(std::holds_alternative<core::Observed>(event));
+  }
+}
+
+TEST_F(UnmanagedSlicesTest, AServiceWithoutSelectorThatListsUsStaysAConsumer) {
+  answer_slices("10.1.0.1");
+  EXPECT_EQ(known(), std::vector<std::string>{"unmanaged-endpointslices"});
+  const auto* observed = std::get_if<core::Observed>(&events_.back());
+  ASSERT_NE(observed, nullptr);
+  EXPECT_EQ(observed->presence, Presence::kBlind);
 }
 
 }  // namespace
