@@ -84,6 +84,33 @@ def pods(control_plane, namespace, node):
 
 
 @pytest.fixture
+def allow(control_plane, namespace):
+    """Lets the agents of the namespace do more than the Role of deploy/ says."""
+    rbac = "rbac.authorization.k8s.io/v1"
+    made = []
+
+    def grant_more(resource, verbs, scope="Role"):
+        """`scope` is Role, or ClusterRole for what belongs to no namespace."""
+        where = namespace if scope == "Role" else ""
+        name = f"{namespace}-{resource}"
+        rule = {"apiGroups": [""], "resources": [resource], "verbs": verbs}
+        role = {"metadata": {"name": name}, "rules": [rule]}
+        binding = {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": scope, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}],
+        }
+        for kind, body in ((f"{scope.lower()}s", role), (f"{scope.lower()}bindings", binding)):
+            control_plane.admin.create(f"{rbac}/{kind}", body, where)
+            made.append((f"{rbac}/{kind}", name, where))
+
+    yield grant_more
+    control_plane.restore()
+    for resource, name, where in made:
+        control_plane.admin.delete(resource, name, where)
+
+
+@pytest.fixture
 def start_agent(control_plane, namespace, tmp_path):
     """Runs the agent of a pod, with a short settle unless told otherwise; with `granted=False` its
     RoleBinding is taken away first."""

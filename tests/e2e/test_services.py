@@ -64,7 +64,6 @@ def test_pods_that_give_a_named_port_different_numbers_replace_each_other(
     released(agent)
 
 
-@pytest.mark.skip(reason="company is judged for a slice as a whole, not for each of its ports")
 def test_the_last_endpoint_of_one_port_is_held_although_another_port_has_company(
     control_plane, namespace, pods, start_agent
 ):
@@ -121,10 +120,9 @@ def test_a_headless_service_is_held_like_any_other(control_plane, namespace, pod
     assert agent.hook().wait(15) >= SETTLE_SECONDS
     assert control_plane.is_withdrawn(namespace, "web", OURS)
     (consumer,) = released(agent)["consumers"]
-    assert consumer["settle"] == {"seconds": SETTLE_SECONDS, "source": "environment"}
+    assert consumer["thresholds"]["settle"] == {"seconds": SETTLE_SECONDS, "source": "environment"}
 
 
-@pytest.mark.skip(reason="headless Services have no settle of their own yet")
 def test_a_headless_service_settles_until_dns_caches_have_run_out(
     control_plane, namespace, pods, start_agent
 ):
@@ -138,9 +136,12 @@ def test_a_headless_service_settles_until_dns_caches_have_run_out(
     agent.event("consumer-gone", consumer=f"{namespace}/plain", by="settle")
     assert hook.waiting()
     consumers = agent.consumers()
-    assert consumers["endpointslices plain"]["settle"]["seconds"] == 3
+    settles = {name: consumer["thresholds"]["settle"] for name, consumer in consumers.items()}
+    assert settles == {
+        "endpointslices plain": {"seconds": 3, "source": "default"},
+        WEB: {"seconds": 30, "source": "default"},
+    }
     assert (consumers[WEB]["presence"], consumers[WEB]["gone"]) == ("withdrawn", None)
-    assert consumers[WEB]["settle"]["seconds"] == 30
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,6 @@ def test_an_address_that_is_published_although_not_ready_is_held_for_a_fixed_tim
     released(agent)
 
 
-@pytest.mark.skip(reason="slices that follow no selector are not consumers yet")
 def test_a_slice_made_by_hand_is_waited_for_until_it_leaves_us_out(
     control_plane, namespace, pods, start_agent
 ):
@@ -205,7 +205,6 @@ def test_a_slice_made_by_hand_is_waited_for_until_it_leaves_us_out(
     released(agent)
 
 
-@pytest.mark.skip(reason="slices that follow no selector are not consumers yet")
 def test_a_slice_made_by_hand_that_keeps_listing_us_costs_blind(
     control_plane, namespace, pods, start_agent
 ):
@@ -219,7 +218,6 @@ def test_a_slice_made_by_hand_that_keeps_listing_us_costs_blind(
     assert (consumer["kind"], consumer["gone_by"]) == ("unmanaged-endpointslices", "blind")
 
 
-@pytest.mark.skip(reason="slices that follow no selector are not consumers yet")
 def test_a_mirrored_endpoints_object_is_waited_for_until_it_leaves_us_out(
     control_plane, namespace, pods, start_agent
 ):
@@ -258,8 +256,10 @@ def make_endpoints(control_plane, namespace, name, addresses):
     control_plane.admin.apply("endpoints", endpoints, namespace)
 
 
-@pytest.mark.skip(reason="legacy Endpoints are not observed yet")
-def test_legacy_endpoints_are_waited_for_when_asked_to(control_plane, namespace, pods, start_agent):
+def test_legacy_endpoints_are_waited_for_when_asked_to(
+    control_plane, namespace, pods, allow, start_agent
+):
+    allow("endpoints", ["list", "watch"])
     control_plane.create_service(namespace, "web", LABELS, PORTS)
     pod = pods("web-1", [OURS], {"web": [OURS]})
     pods("web-2", [OTHERS], {"web": [OTHERS]})
@@ -385,7 +385,6 @@ def test_a_pod_relabelled_while_holding_is_no_longer_waited_for(
     released(agent)
 
 
-@pytest.mark.skip(reason="Services are not watched yet")
 def test_a_service_created_while_holding_is_waited_for(control_plane, namespace, pods, start_agent):
     control_plane.create_service(namespace, "web", LABELS, PORTS)
     pod = pods("web-1", [OURS], {"web": [OURS]})
@@ -403,7 +402,6 @@ def test_a_service_created_while_holding_is_waited_for(control_plane, namespace,
     }
 
 
-@pytest.mark.skip(reason="Services are not watched yet")
 def test_a_service_that_turns_to_us_while_holding_is_waited_for(
     control_plane, namespace, pods, start_agent
 ):

@@ -23,6 +23,15 @@ def web(control_plane, namespace, pods):
 
 
 @pytest.fixture
+def own_node_web(control_plane, namespace, pods):
+    """As web, on a node of its own, whose status the test may change."""
+    node = control_plane.create_node(f"{namespace}-node")["metadata"]["name"]
+    control_plane.create_service(namespace, "web", LABELS, PORTS)
+    pods("web-2", [OTHERS], {"web": [OTHERS]})
+    return pods("web-1", [OURS], {"web": [OURS]}, node=node)
+
+
+@pytest.fixture
 def last_web(control_plane, namespace, pods):
     """The pod web-1 of the Service web, its last endpoint: its hold lasts until add_company()."""
     control_plane.create_service(namespace, "web", LABELS, PORTS)
@@ -75,7 +84,6 @@ def test_a_second_delete_with_less_grace_moves_the_deadline(control_plane, names
     assert agent.status()["hold_end"] == "deadline"
 
 
-@pytest.mark.skip(reason="the own pod is not watched yet")
 def test_a_second_delete_with_less_grace_needs_no_second_hook(
     control_plane, namespace, last_web, start_agent
 ):
@@ -88,7 +96,6 @@ def test_a_second_delete_with_less_grace_needs_no_second_hook(
     assert agent.status()["hold_end"] == "deadline"
 
 
-@pytest.mark.skip(reason="the own pod is not watched yet")
 def test_a_watched_pod_is_held_without_any_hook(control_plane, namespace, web, start_agent):
     agent = start_agent(web, watch_pod="true").learnt()
     control_plane.delete_pod(namespace, "web-1")
@@ -140,27 +147,45 @@ def test_a_pod_that_the_kubelet_has_failed_is_held_until_its_endpoint_has_gone(
     assert not control_plane.endpoints(namespace, "web", OURS)
 
 
-@pytest.mark.skip(reason="the Node object is not read yet")
-@pytest.mark.parametrize(
-    "condition",
-    [
-        {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "node is shutting down"},
-        {"type": "MemoryPressure", "status": "True", "reason": "KubeletHasInsufficientMemory"},
-    ],
-    ids=["shutdown", "pressure"],
-)
-def test_the_trouble_of_its_node_stops_a_pod_that_looks_living(
-    control_plane, namespace, pods, start_agent, condition
+def test_a_shutdown_of_the_node_stops_a_pod_that_looks_living(
+    control_plane, namespace, own_node_web, allow, start_agent
 ):
-    node = control_plane.create_node(f"{namespace}-node")["metadata"]["name"]
-    control_plane.create_service(namespace, "web", LABELS, PORTS)
-    pods("web-2", [OTHERS], {"web": [OTHERS]})
-    pod = pods("web-1", [OURS], {"web": [OURS]}, node=node)
-    agent = start_agent(pod, blind=f"{BLIND_SECONDS}s").learnt()
-    control_plane.patch_node_status(node, {"conditions": [condition]})
+    allow("nodes", ["get"], scope="ClusterRole")
+    agent = start_agent(own_node_web, blind=f"{BLIND_SECONDS}s").learnt()
+    shutdown = {"type": "Ready", "status": "False", "message": "node is shutting down"}
+    control_plane.patch_node_status(own_node_web["spec"]["nodeName"], {"conditions": [shutdown]})
     assert BLIND_SECONDS <= agent.http_hook().wait(15) < BLIND_SECONDS + 3
+    assert agent.event("node-ending-pods")["why"] == "Ready (node is shutting down)"
     status = agent.status()
     assert (status["trigger"], status["hold_end"]) == ("stopping", "unproven")
+
+
+def test_a_node_under_pressure_leaves_a_hook_unverified(
+    control_plane, namespace, own_node_web, allow, start_agent
+):
+    allow("nodes", ["get"], scope="ClusterRole")
+    agent = start_agent(own_node_web, blind=f"{BLIND_SECONDS}s").learnt()
+    pressure = {"type": "MemoryPressure", "status": "True"}
+    control_plane.patch_node_status(own_node_web["spec"]["nodeName"], {"conditions": [pressure]})
+    # Its kubelet may be evicting this pod, or restarting one container of it.
+    by_network, by_container = agent.http_hook(), agent.hook()
+    assert BLIND_SECONDS <= by_network.wait(15) < BLIND_SECONDS + 3
+    assert BLIND_SECONDS <= by_container.wait(15) < BLIND_SECONDS + 3
+    assert agent.event("node-ending-pods")["why"] == "MemoryPressure"
+    status = agent.status()
+    assert (status["trigger"], status["hold_end"]) == ("unverified", "unproven")
+
+
+def test_a_node_that_may_not_be_read_looks_like_one_without_trouble(
+    control_plane, namespace, own_node_web, start_agent
+):
+    agent = start_agent(own_node_web, blind=f"{BLIND_SECONDS}s").learnt()
+    shutdown = {"type": "Ready", "status": "False", "message": "node is shutting down"}
+    control_plane.patch_node_status(own_node_web["spec"]["nodeName"], {"conditions": [shutdown]})
+    hook = agent.http_hook()
+    assert hook.wait(5) < AT_ONCE_SECONDS
+    assert hook.output().strip() == "container-restart"
+    assert "nodes" in agent.event("node-unreadable")["error"]
 
 
 def test_the_restart_of_one_container_is_answered_at_once(control_plane, namespace, web, start_agent):
