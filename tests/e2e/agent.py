@@ -157,9 +157,16 @@ class Agent:
         return self.request("GET", "/metrics")
 
     def memory_peak_kib(self):
-        """The most memory that was ever resident, in KiB, libraries included."""
+        """The most memory that was ever resident, libraries included."""
+        return self._memory_kib("VmHWM")
+
+    def memory_private_kib(self):
+        """The resident memory that is the agent's alone."""
+        return self._memory_kib("RssAnon")
+
+    def _memory_kib(self, field):
         status = pathlib.Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE).group(1))
+        return int(re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE).group(1))
 
     def hook(self, *options):
         """Starts `lastcall-hook wait` as a preStop exec hook would."""

@@ -40,6 +40,14 @@ class Authority:
         """A client certificate that Kubernetes reads as this user in this group."""
         return self._signed(user, f"/O={group}/CN={user}", ["extendedKeyUsage=clientAuth"])
 
+    def expire(self):
+        """The certificate of the authority itself has expired; those that it signed have not."""
+        _resign(self._pair, ["-signkey", self._pair.key])
+
+    def let_expire(self, pair):
+        """A certificate that this authority signed has expired."""
+        _resign(pair, ["-CA", self._pair.certificate, "-CAkey", self._pair.key, "-CAcreateserial"])
+
     def _signed(self, name, subject, extensions):
         by = ["-CA", self._pair.certificate, "-CAkey", self._pair.key]
         return self._request(name, subject, ["authorityKeyIdentifier=keyid", *extensions], by)
@@ -60,6 +68,14 @@ def signing_key(folder):
     _openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", private])
     _openssl(["pkey", "-in", private, "-pubout", "-out", public])
     return private, public
+
+
+def _resign(pair, by):
+    """Replaces the certificate by one that says the same and ran out a day ago."""
+    request = pair.certificate.with_suffix(".csr")
+    same = ["x509", "-copy_extensions", "copyall"]
+    _openssl([*same, "-x509toreq", "-in", pair.certificate, "-signkey", pair.key, "-out", request])
+    _openssl([*same, "-req", "-in", request, *by, "-days", "-1", "-out", pair.certificate])
 
 
 def _openssl(arguments):
