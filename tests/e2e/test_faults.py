@@ -18,8 +18,8 @@ WEB = "endpointslices web"
 NONSENSE = {
     hostile.closing: "closed without an answer",
     hostile.garbage: "not an HTTP answer",
-    hostile.html: "HTTP 200: the answer is not JSON",
-    hostile.plain_text: "HTTP 200: the answer is not JSON",
+    hostile.html: "expected JSON",
+    hostile.plain_text: "expected JSON",
     hostile.not_json: "not JSON",
     hostile.truncated: "not JSON",
     hostile.cut_short: "answer cut short",
