@@ -19,8 +19,6 @@ constexpr double kSilenceChance = 1e-6;
 constexpr std::uint64_t kArrivalsForRate = 16;
 constexpr Duration kRateWindow = seconds(10);
 
-double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 void keep_earliest(std::optional<Instant>& earliest, std::optional<Instant> candidate) {
   if (candidate && (!earliest || *candidate < *earliest)) earliest = candidate;
 }

@@ -30,6 +30,11 @@ namespace lastcall::core {
 using Instant = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::nanoseconds;
 
+// For people and metrics.
+[[nodiscard]] inline double in_seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 enum class Phase { kServing, kHolding, kDraining, kReleased };
 
 // What an observation says about one consumer.

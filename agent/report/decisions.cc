@@ -1,14 +1,11 @@
 #include "agent/report/decisions.h"
 
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <string>
 
 namespace lastcall::report {
 namespace {
-
-double seconds(core::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 class Writer {
  public:
@@ -72,7 +69,7 @@ class Writer {
  private:
   void add_hold_start(Log::Fields& fields) const {
     fields.emplace_back("trigger", core::to_string(*snapshot_.trigger));
-    fields.emplace_back("deadline_seconds", seconds(*snapshot_.deadline - now_));
+    fields.emplace_back("deadline_seconds", core::in_seconds(*snapshot_.deadline - now_));
     fields.emplace_back("deadline_proven", snapshot_.deadline_proven);
   }
 
@@ -99,7 +96,7 @@ class Writer {
   }
 
   [[nodiscard]] double since(std::optional<core::Instant> start) const {
-    return start ? seconds(now_ - *start) : 0;
+    return start ? core::in_seconds(now_ - *start) : 0;
   }
 
   Log& log_;
@@ -122,12 +119,12 @@ void BudgetWarning::tell(Log& log, const core::Snapshot& snapshot) {
   told_ = budget;
   if (budget->settle_fits() && budget->blind_fits()) return;
   log.write(Level::kWarn, "grace-too-short",
-            {{"grace_seconds", seconds(budget->grace)},
-             {"kept_seconds", seconds(budget->kept)},
-             {"hold_seconds", seconds(budget->hold)},
-             {"settle_and_quiet_need_seconds", seconds(budget->settle_needs)},
-             {"blind_needs_seconds", seconds(budget->blind_needs)},
-             {"grace_needed_seconds", std::ceil(seconds(budget->grace_needed))}});
+            {{"grace_seconds", core::in_seconds(budget->grace)},
+             {"kept_seconds", core::in_seconds(budget->kept)},
+             {"hold_seconds", core::in_seconds(budget->hold)},
+             {"settle_and_quiet_need_seconds", core::in_seconds(budget->settle_needs)},
+             {"blind_needs_seconds", core::in_seconds(budget->blind_needs)},
+             {"grace_needed_seconds", std::ceil(core::in_seconds(budget->grace_needed))}});
 }
 
 }  // namespace lastcall::report

@@ -1,7 +1,6 @@
 #include "agent/report/metrics.h"
 
 #include <array>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,8 +28,6 @@ using prometheus::Labels;
 
 constexpr std::array kPhases = {core::Phase::kServing, core::Phase::kHolding,
                                 core::Phase::kDraining, core::Phase::kReleased};
-
-double seconds(core::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // A gauge family whose members come and go with the state: filled anew at each scrape.
 class StateGauge {
@@ -85,7 +82,8 @@ class Metrics::Impl {
     Labels with_code = labels;
     with_code["code"] = status == 0 ? "none" : std::to_string(status);
     requests_.Add(with_code).Increment();
-    if (status != 0) request_seconds_.Add(labels, kLatencyBuckets).Observe(seconds(first_byte));
+    if (status != 0)
+      request_seconds_.Add(labels, kLatencyBuckets).Observe(core::in_seconds(first_byte));
   }
 
   void count_watch_restart(std::string_view reason) {
@@ -122,14 +120,15 @@ class Metrics::Impl {
     outcome_.clear();
     if (snapshot.hold_started) {
       const auto end = snapshot.drain_started.value_or(snapshot.released.value_or(now));
-      hold_seconds_.set({}, seconds(end - *snapshot.hold_started));
+      hold_seconds_.set({}, core::in_seconds(end - *snapshot.hold_started));
     }
     if (snapshot.drain_started) {
-      drain_seconds_.set({}, seconds(snapshot.released.value_or(now) - *snapshot.drain_started));
+      drain_seconds_.set(
+          {}, core::in_seconds(snapshot.released.value_or(now) - *snapshot.drain_started));
     }
     if (snapshot.deadline) {
       deadline_.set({{"proven", snapshot.deadline_proven ? "true" : "false"}},
-                    seconds(*snapshot.deadline - now));
+                    core::in_seconds(*snapshot.deadline - now));
     }
     if (snapshot.phase == core::Phase::kReleased) {
       outcome_.set({{"hold_end", std::string(core::to_string(*snapshot.hold_end))},
@@ -142,8 +141,8 @@ class Metrics::Impl {
     grace_.clear();
     grace_needed_.clear();
     if (!snapshot.budget) return;
-    grace_.set({}, seconds(snapshot.budget->grace));
-    grace_needed_.set({}, seconds(snapshot.budget->grace_needed));
+    grace_.set({}, core::in_seconds(snapshot.budget->grace));
+    grace_needed_.set({}, core::in_seconds(snapshot.budget->grace_needed));
   }
 
   void render_consumers(const core::Snapshot& snapshot) {
@@ -156,7 +155,7 @@ class Metrics::Impl {
       with_presence["presence"] = core::to_string(consumer.presence);
       presence_.set(with_presence, 1);
       if (consumer.withdrawn_at) {
-        withdrawal_.set(labels, seconds(*consumer.withdrawn_at - *snapshot.hold_started));
+        withdrawal_.set(labels, core::in_seconds(*consumer.withdrawn_at - *snapshot.hold_started));
       }
       gone_.set(labels, consumer.gone_at ? 1 : 0);
     }

@@ -1,6 +1,5 @@
 #include "agent/serve/status.h"
 
-#include <chrono>
 #include <optional>
 
 #include "agent/serve/thresholds.h"
@@ -8,10 +7,8 @@
 namespace lastcall::serve {
 namespace {
 
-double seconds(core::Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 Json relative(std::optional<core::Instant> at, core::Instant now) {
-  return at ? Json(seconds(*at - now)) : Json(nullptr);
+  return at ? Json(core::in_seconds(*at - now)) : Json(nullptr);
 }
 
 template <class Word>

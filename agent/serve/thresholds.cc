@@ -1,16 +1,12 @@
 #include "agent/serve/thresholds.h"
 
-#include <chrono>
-
 namespace lastcall::serve {
 namespace {
 
-double seconds(core::Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-Json shown(core::Duration value) { return Json::object({{"seconds", seconds(value)}}); }
+Json shown(core::Duration value) { return Json::object({{"seconds", core::in_seconds(value)}}); }
 // Without a value the deadline decides.
 Json shown(const std::optional<core::Duration>& value) {
-  return Json::object({{"seconds", value ? Json(seconds(*value)) : Json(nullptr)}});
+  return Json::object({{"seconds", value ? Json(core::in_seconds(*value)) : Json(nullptr)}});
 }
 Json shown(core::LastEndpoint value) { return Json::object({{"value", core::to_string(value)}}); }
 
@@ -36,12 +32,12 @@ Json thresholds_json(const core::Thresholds& thresholds) {
 
 Json budget_json(const std::optional<core::Budget>& budget) {
   if (!budget) return nullptr;
-  return {{"grace", seconds(budget->grace)},
-          {"kept", seconds(budget->kept)},
-          {"hold", seconds(budget->hold)},
-          {"settle_and_quiet_need", seconds(budget->settle_needs)},
-          {"blind_needs", seconds(budget->blind_needs)},
-          {"grace_needed", seconds(budget->grace_needed)}};
+  return {{"grace", core::in_seconds(budget->grace)},
+          {"kept", core::in_seconds(budget->kept)},
+          {"hold", core::in_seconds(budget->hold)},
+          {"settle_and_quiet_need", core::in_seconds(budget->settle_needs)},
+          {"blind_needs", core::in_seconds(budget->blind_needs)},
+          {"grace_needed", core::in_seconds(budget->grace_needed)}};
 }
 
 }  // namespace lastcall::serve
