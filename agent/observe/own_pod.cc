@@ -47,6 +47,7 @@ OwnPod::OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name
       name_(std::move(name)),
       emit_(std::move(emit)),
       backoff_(milliseconds(200), seconds(5)),
+      idle_backoff_(seconds(10), seconds(60)),
       retry_(loop.make_timer([this] { read(); })),
       retire_(loop.make_timer([this] { reflector_.reset(); })) {}
 
@@ -67,9 +68,11 @@ void OwnPod::announce() {
 // ---- Reading ------------------------------------------------------------------------------
 
 void OwnPod::ask() {
-  if (reading_) return;
+  urgent_until_ = loop_.now() + kUrgent;
+  if (reading_ && !std::exchange(idle_, false)) return;
   reading_ = true;
   backoff_.reset();
+  idle_backoff_.reset();
   const net::Instant earliest = asked_at_ ? *asked_at_ + kInterval : loop_.now();
   if (earliest <= loop_.now()) {
     read();
@@ -79,6 +82,7 @@ void OwnPod::ask() {
 }
 
 void OwnPod::read() {
+  idle_ = false;
   asked_at_ = loop_.now();
   k8s::ApiRequest request;
   request.path = "/api/v1/namespaces/" + name_.pod_namespace + "/pods/" + name_.name;
@@ -147,7 +151,9 @@ void OwnPod::on_failure(const net::Error& error) {
     last_error_ = error.message;
     log_.write(report::Level::kWarn, "own-pod-unreadable", {{"error", error.message}});
   }
-  retry_->arm(loop_.now() + backoff_.next(loop_.random(), error.retry_after));
+  idle_ = loop_.now() >= urgent_until_;
+  net::Backoff& backoff = idle_ ? idle_backoff_ : backoff_;
+  retry_->arm(loop_.now() + backoff.next(loop_.random(), error.retry_after));
 }
 
 // ---- The Node -----------------------------------------------------------------------------

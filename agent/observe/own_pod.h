@@ -39,6 +39,9 @@ class OwnPod final : private k8s::ReflectorSink {
   // Readings begin at least this far apart, however often somebody asks: whoever reaches /hold
   // can make us ask.
   static constexpr std::chrono::milliseconds kInterval{500};
+  // For so long after somebody asked, a failed reading is tried again within seconds. After that
+  // nobody waits for it any more, and it is tried once a minute.
+  static constexpr std::chrono::seconds kUrgent{60};
 
   // Makes a reading that begins now or later; emits GraceLearnt and PodSeen when it succeeds.
   // A reading under way counts, and is not begun again.
@@ -84,10 +87,13 @@ class OwnPod final : private k8s::ReflectorSink {
   std::function<void(const k8s::PodView&)> listener_;
   std::function<void(k8s::WatchRestart)> restart_listener_;
   net::Backoff backoff_;
+  net::Backoff idle_backoff_;
+  net::Instant urgent_until_{};
   std::unique_ptr<net::Timer> retry_;
   std::unique_ptr<k8s::ApiCall> call_;
   std::optional<net::Instant> asked_at_;
   bool reading_ = false;    // a reading or a pause before the next is under way
+  bool idle_ = false;       // that pause is a long one
   bool outdated_ = false;   // the watch has shown more since the reading began
   std::string last_error_;  // logged once, not at every retry
 

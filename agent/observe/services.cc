@@ -18,7 +18,7 @@ Services::Services(k8s::ApiClient& api, net::Loop& loop, report::Log& log,
       namespace_(std::move(pod_namespace)),
       tuning_(tuning),
       emit_(std::move(emit)),
-      backoff_(milliseconds(200), seconds(5)),
+      backoff_(milliseconds(200), seconds(60)),
       retry_(loop.make_timer([this] { learn(); })),
       retire_(loop.make_timer([this] { reflector_.reset(); })) {}
 

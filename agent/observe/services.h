@@ -105,7 +105,7 @@ class Services final : private k8s::ReflectorSink {
   bool learnt_ = false;
 
   std::unique_ptr<k8s::Lister> lister_;  // before the hold
-  net::Backoff backoff_;
+  net::Backoff backoff_;                 // to a minute: nobody waits for them before the hold
   std::unique_ptr<net::Timer> retry_;
   std::string last_error_;
   std::unique_ptr<k8s::Reflector> reflector_;  // while holding

@@ -65,6 +65,25 @@ TEST(Unreachable, FromTheStartToTheEnd) {
   EXPECT_TRUE(has_logged(outcome, {"consumer-gone", "services", "blind"}));
 }
 
+TEST(Unreachable, ForHoursAsksOnceOrTwiceAMinuteAndStillHears) {
+  auto scenario = patient();
+  scenario.down_from = Millis(0);
+  scenario.stop_at = std::chrono::hours(2);
+  scenario.down_until = scenario.stop_at - Millis(1'000);
+  const auto outcome = run(scenario);
+  expect_released(outcome, "all-gone", milliseconds(3'500), milliseconds(3'700));
+  EXPECT_LE(outcome.requests, 2 * 120 + 60);
+}
+
+TEST(Refused, ForHoursAsksOnceOrTwiceAMinute) {
+  auto scenario = patient();
+  scenario.services_forbidden = scenario.slices_forbidden = true;
+  scenario.stop_at = std::chrono::hours(2);
+  const auto outcome = run(scenario);
+  expect_blind_hold(outcome);
+  EXPECT_LE(outcome.requests, 2 * 120 + 80);
+}
+
 TEST(SlowServer, AnswersAfterThirtySeconds) {
   auto scenario = patient();
   scenario.faults.latency_least = scenario.faults.latency_most = seconds(30);
