@@ -123,6 +123,10 @@ class Agent::Impl {
     metrics_.set_services_ignored(static_cast<std::size_t>(
         std::count_if(candidates.begin(), candidates.end(),
                       [](const auto& entry) { return !entry.second.ignored.empty(); })));
+    warn_of_budget();
+  }
+
+  void warn_of_budget() {
     const core::Snapshot snapshot = drain_.snapshot();
     if (observers_.services().learnt() && snapshot.phase == core::Phase::kServing) {
       budget_warning_.tell(log_, snapshot);
@@ -139,6 +143,7 @@ class Agent::Impl {
       events_.pop_front();
       begin_anew_if_followed(next);
       carry_out(drain_.on_event(next, seams_.loop.now()));
+      if (std::holds_alternative<core::GraceLearnt>(next)) warn_of_budget();
     }
     emitting_ = false;
   }

@@ -119,13 +119,15 @@ void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
   }
   last_error_.clear();
   if (listener_) listener_(*pod_);
-  announce();
   if (watching_) begin_watch();
   const core::PodState state = pod_state(*pod_);
   if (state == core::PodState::kLiving && node_readable_ && !pod_->node_name.empty()) {
+    announce();
     read_node();
   } else {
+    // In this order: the grace period alone might cut short what the reading explains.
     conclude(state);
+    announce();
   }
 }
 

@@ -43,7 +43,7 @@ class OwnPod final : private k8s::ReflectorSink {
   // nobody waits for it any more, and it is tried once a minute.
   static constexpr std::chrono::seconds kUrgent{60};
 
-  // Makes a reading that begins now or later; emits GraceLearnt and PodSeen when it succeeds.
+  // Makes a reading that begins now or later; emits PodSeen and GraceLearnt when it succeeds.
   // A reading under way counts, and is not begun again.
   void ask();
 

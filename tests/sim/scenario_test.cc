@@ -127,6 +127,24 @@ TEST(Stop, TheGracePeriodIsRememberedAfterALivenessRestart) {
   expect_released(run(scenario), "deadline", seconds(7), seconds(11));
 }
 
+// Found by seed 11619: the grace period, learnt at last, cut short the wait of a hook that the
+// same reading of the Pod explained.
+TEST(Stop, AHookIsExplainedByTheReadingThatTellsTheGracePeriodToo) {
+  auto scenario = calm();
+  scenario.hook = HookKind::kKubelet;
+  scenario.stop = StopKind::kShutdown;
+  scenario.healed_at.reset();
+  scenario.down_from = Millis(0);
+  scenario.down_until = scenario.stop_at + Millis(21'000);
+  scenario.grace = seconds(60);
+  // With which a hook may wait for 15 s only.
+  scenario.configure = [](config::Settings& settings) { settings.reserve.value = seconds(45); };
+  const auto outcome = run(scenario);
+  EXPECT_EQ(trouble(outcome), "");
+  EXPECT_EQ(outcome.how, "deadline");
+  EXPECT_EQ(outcome.snapshot->trigger, core::Trigger::kStopping);
+}
+
 TEST(Stop, NodeShutdownHoldsForBlind) {
   auto scenario = calm();
   scenario.stop = StopKind::kShutdown;
