@@ -119,6 +119,60 @@ TEST(ServiceKind, ReadinessThatFlipsWhileHoldingIsNoWithdrawal) {
   EXPECT_TRUE(has_logged(outcome, {"not ready, but not yet terminating"}));
 }
 
+// Pods that resolve a named port to another number stand in other slices than we do.
+TEST(ServiceKind, NamedTargetPortsThatDifferPerPod) {
+  auto scenario = by_the_clock();
+  scenario.others = {2};
+  scenario.arrange = [](FakeApiServer& server) {
+    fakes::Service service{.name = "named", .selector = {{"svc-0", "yes"}}};
+    service.ports = {{.name = "http", .port = 80, .target_name = "web"},
+                     {.name = "admin", .port = 81, .target = 9'901}};
+    server.store().put(std::move(service));
+    for (const char* name : {kPod, "other-0-0", "other-0-1"}) {
+      const std::uint16_t number = std::string_view(name) == kPod ? 8'081 : 8'080;
+      server.update_pod(name, [number](fakes::Pod& pod) { pod.named_ports["web"] = number; });
+    }
+  };
+  scenario.controller_delay = Millis(2'000);
+  const auto outcome = run(scenario);
+  expect_released(outcome, "all-gone", milliseconds(5'000), milliseconds(5'200));
+  EXPECT_EQ(consumer(outcome, "endpointslices", "named").gone_by, core::GoneBy::kSettle);
+}
+
+TEST(ServiceKind, HostNetworkPodsThatShareAnAddressAreToldApart) {
+  auto scenario = calm();
+  scenario.arrange = [](FakeApiServer& server) {
+    for (const char* name : {kPod, "other-0-0"}) {
+      const std::uint16_t number = std::string_view(name) == kPod ? 8'080 : 8'090;
+      server.update_pod(name, [number](fakes::Pod& pod) {
+        pod.host_network = true;
+        pod.ips = {"192.0.2.7"};
+        pod.ports = {number};
+      });
+    }
+  };
+  const auto outcome = run(scenario);
+  expect_released(outcome, "all-gone", milliseconds(3'500), milliseconds(3'700));
+}
+
+// The entry is taken out of its slice and put into another one at every instant around the LIST
+// and the WATCH that begin the hold: none of them may be taken for a withdrawal.
+TEST(ServiceKind, AnEntryThatMovesBetweenListAndWatchHasNotLeft) {
+  for (int at = 0; at < 40; ++at) {
+    SCOPED_TRACE(at);
+    auto scenario = calm();
+    scenario.others = {2};
+    scenario.controller_delay = Millis(9'000);
+    scenario.move_gap = Millis(30);
+    scenario.faults.latency_least = scenario.faults.latency_most = std::chrono::milliseconds(4);
+    scenario.moves_at = {scenario.stop_at + scenario.hook_delay + Millis(at)};
+    scenario.healed_at.reset();
+    const auto outcome = run(scenario);
+    expect_released(outcome, "all-gone", seconds(12), milliseconds(12'400));
+    if (HasFailure()) return;
+  }
+}
+
 // ---- Services that change while holding ---------------------------------------------------
 
 TEST(ServiceChange, OneCreatedWhileHoldingCounts) {
