@@ -90,13 +90,14 @@ void Checker::on_release(const core::Snapshot& snapshot, const Life& life, const
 
 void Checker::check_all_gone(const core::Snapshot& snapshot) {
   for (const auto& [service, consumer] : truth_.consumers()) {
+    if (consumer.ignored()) continue;
     const auto* state = find(snapshot, service);
     if (state == nullptr) {
       expect(services_unseen(snapshot), "S1", service + " was never heard of");
       continue;
     }
     if (gone_unseen(*state)) {
-      expect(*snapshot.released >= *snapshot.hold_started + scenario_.blind, "S1",
+      expect(*snapshot.released >= *snapshot.hold_started + *consumer.asked.blind, "S1",
              service + " was given up too early");
       continue;
     }
@@ -113,7 +114,7 @@ void Checker::check_settled(const std::string& service, const Consumer& consumer
          service + " counts as gone and is " + to_string(consumer.presence));
   if (!consumer.withdrawn_at) return;
   const auto stood = released - *consumer.withdrawn_at;
-  expect(stood >= settle_of(service), "S1", service + " settled for " + text(stood) + " only");
+  expect(stood >= *consumer.asked.settle, "S1", service + " settled for " + text(stood) + " only");
 }
 
 // A consumer that came back: the news is on its way, or cannot come. Losing sight after a seen
@@ -129,12 +130,11 @@ void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, cons
   const auto held = *snapshot.released - *snapshot.hold_started;
   switch (*snapshot.hold_end) {
     case core::HoldEnd::kHoldMax:
-      expect(scenario_.hold_max && held >= *scenario_.hold_max, "S1",
-             "hold.max after " + text(held));
+      check_hold_max(snapshot, held);
       break;
     case core::HoldEnd::kUnproven:
       expect(!life.read_deletion, "S1", "unproven, although the deletion was read");
-      expect(held >= scenario_.blind, "S1", "unproven after " + text(held));
+      expect(held >= *truth_.pod().blind, "S1", "unproven after " + text(held));
       break;
     case core::HoldEnd::kForced:
       expect(stop.operator_released, "S1", "nobody forced it");
@@ -152,10 +152,22 @@ void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, cons
   }
 }
 
+// Each that was not gone had been waited for long enough.
+void Checker::check_hold_max(const core::Snapshot& snapshot, net::Duration held) {
+  const auto check = [&](const std::optional<Millis>& hold_max) {
+    expect(hold_max && held >= *hold_max, "S1", "hold.max after " + text(held));
+  };
+  if (services_unseen(snapshot)) check(truth_.pod().hold_max);
+  for (const auto& [service, consumer] : truth_.consumers()) {
+    const auto* state = find(snapshot, service);
+    if (state != nullptr && !state->gone_at) check(consumer.asked.hold_max);
+  }
+}
+
 // Whoever could still choose the pod is part of the outcome.
 void Checker::check_named(const core::Snapshot& snapshot) {
   for (const auto& [service, consumer] : truth_.consumers()) {
-    if (consumer.presence == Presence::kWithdrawn) continue;
+    if (consumer.presence == Presence::kWithdrawn || consumer.ignored()) continue;
     const auto* state = find(snapshot, service);
     if (state != nullptr && state->gone_at &&
         may_be_unknown(consumer, *state, *snapshot.released)) {
@@ -176,9 +188,11 @@ void Checker::check_named(const core::Snapshot& snapshot) {
 void Checker::check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
                                net::Instant now) {
   if (stop.operator_released) return;
-  net::Duration bound = scenario_.blind;
+  net::Duration bound = *truth_.pod().blind;
   if (life.read_pod) bound = std::min(bound, scenario_.grace - reserve(scenario_.grace));
-  if (scenario_.hold_max) bound = std::min<net::Duration>(bound, *scenario_.hold_max);
+  for (const auto& hold_max : {hold_max(), truth_.pod().hold_max}) {
+    if (hold_max) bound = std::min<net::Duration>(bound, *hold_max);
+  }
   const bool unverified = scenario_.hook == HookKind::kKubelet || bound < kPatience;
   const auto waited = now - life.hook_at.value_or(now);
   expect(snapshot.phase == core::Phase::kServing && unverified && !life.read_ending &&
@@ -214,13 +228,15 @@ void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const
   const auto base = std::max({*withdrawn, *stop.healed + kRecovery, stop.last_restart + kRecovery,
                               *stop.hook_at + seconds(2)});
   Millis settle{};
+  net::Instant last_asked{};
   for (const auto& [service, consumer] : truth_.consumers()) {
-    settle = std::max(settle, settle_of(service));
+    last_asked = std::max(last_asked, consumer.asked_at);
+    if (!consumer.ignored()) settle = std::max(settle, *consumer.asked.settle);
   }
-  const auto due = base + settle + kPropagation;
-  const auto hold_max = *snapshot.hold_started + scenario_.hold_max.value_or(Millis(3'600'000));
-  const auto limit =
-      std::min(*stop.deadline - reserve(*stop.deadline - stop.began) - kGrain, hold_max);
+  const auto due =
+      std::max({base + settle, last_asked, *snapshot.hold_started + hold_min()}) + kPropagation;
+  auto limit = *stop.deadline - reserve(*stop.deadline - stop.began) - kGrain;
+  if (const auto most = hold_max()) limit = std::min(limit, *snapshot.hold_started + *most);
   if (due >= limit) return;
   expect(*snapshot.released <= due, "S3",
          "released " + text(*snapshot.released - *withdrawn) + " after the last withdrawal");
@@ -235,18 +251,37 @@ void Checker::on_liveness(std::optional<net::Duration> waited) {
 
 void Checker::on_exit(bool exited) { expect(exited, "S2", "the agent stays after the release"); }
 
-Millis Checker::settle_of(const std::string& service) const {
-  for (std::size_t i = 0; i < scenario_.others.size(); ++i) {
-    if (service != service_name(i)) continue;
-    return scenario_.traits_of(i).settle_over(scenario_.settle, scenario_.blind);
+std::vector<config::Annotations> Checker::asked() const {
+  std::vector<config::Annotations> all;
+  for (const auto& [service, consumer] : truth_.consumers()) {
+    if (!consumer.ignored()) all.push_back(consumer.asked);
   }
-  return scenario_.settle;
+  if (all.empty()) all.push_back(truth_.pod());
+  return all;
+}
+
+Millis Checker::hold_min() const {
+  Millis longest{};
+  for (const auto& asked : asked()) longest = std::max(longest, *asked.hold_min);
+  return longest;
+}
+
+std::optional<Millis> Checker::hold_max() const {
+  Millis longest{};
+  for (const auto& asked : asked()) {
+    if (!asked.hold_max) return std::nullopt;
+    longest = std::max(longest, *asked.hold_max);
+  }
+  return longest;
 }
 
 net::Duration Checker::reserve(net::Duration grace) const {
   const auto usual = std::min<net::Duration>(seconds(10), grace / 3);
-  const net::Duration reserved = scenario_.reserve ? net::Duration(*scenario_.reserve) : usual;
-  return std::max<net::Duration>(reserved, scenario_.margin);
+  net::Duration longest = scenario_.margin;
+  for (const auto& asked : asked()) {
+    longest = std::max(longest, asked.reserve ? net::Duration(*asked.reserve) : usual);
+  }
+  return longest;
 }
 
 }  // namespace lastcall::sim

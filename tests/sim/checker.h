@@ -63,6 +63,7 @@ class Checker {
   void check_all_gone(const core::Snapshot& snapshot);
   void check_settled(const std::string& service, const Consumer& consumer,
                      const core::ConsumerState& state, net::Instant released);
+  void check_hold_max(const core::Snapshot& snapshot, net::Duration held);
   void check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
   void check_named(const core::Snapshot& snapshot);
   void check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
@@ -74,7 +75,11 @@ class Checker {
   [[nodiscard]] bool may_be_unknown(const Consumer& consumer, const core::ConsumerState& state,
                                     net::Instant now) const;
   [[nodiscard]] net::Duration on_its_way() const { return 4 * scenario_.faults.latency_most; }
-  [[nodiscard]] Millis settle_of(const std::string& service) const;
+  // What those that are waited for ask for at most; of a pod without any: what it says itself. Of
+  // a limit nullopt: somebody sets none.
+  [[nodiscard]] std::vector<config::Annotations> asked() const;
+  [[nodiscard]] Millis hold_min() const;
+  [[nodiscard]] std::optional<Millis> hold_max() const;
   [[nodiscard]] net::Duration reserve(net::Duration grace) const;
   [[nodiscard]] net::Instant latest_answer(const Life& life) const;
 

@@ -1,7 +1,6 @@
 // One stop of one pod, as data: what happens when, and how bad the network is.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -38,12 +37,6 @@ struct ServiceTraits {
   bool publish_not_ready = false;
   bool local_only = false;
   std::optional<Millis> settle{};  // annotation lastcall/settle
-
-  // How long its withdrawal has to stand, given the settings'.
-  [[nodiscard]] Millis settle_over(Millis settle_of_settings, Millis blind) const {
-    const Millis said = settle.value_or(settle_of_settings);
-    return publish_not_ready ? std::max(said, blind) : said;
-  }
 };
 
 // Instants are counted from the start of the world.

@@ -1,6 +1,7 @@
 #include "tests/sim/stops.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lastcall::sim {
 
@@ -16,6 +17,21 @@ Scenario calm(const ServiceTraits& traits) {
   scenario.others = {2};
   scenario.traits = {traits};
   return scenario;
+}
+
+std::function<void(fakes::FakeApiServer&)> annotate(const std::string& service,
+                                                    const fakes::Labels& annotations) {
+  return [=](fakes::FakeApiServer& server) {
+    auto object = *server.store().get<fakes::Service>(fakes::Resource::kServices, service);
+    object.annotations = annotations;
+    server.store().put(std::move(object));
+  };
+}
+
+std::function<void(fakes::FakeApiServer&)> annotate_pod(const fakes::Labels& annotations) {
+  return [=](fakes::FakeApiServer& server) {
+    server.update_pod("own", [&](fakes::Pod& pod) { pod.annotations = annotations; });
+  };
 }
 
 Outcome run(const Scenario& scenario) { return World(scenario, 1, true).run(); }
@@ -40,10 +56,16 @@ void expect_released(const Outcome& outcome, const std::string& how, net::Durati
 }
 
 bool has_logged(const Outcome& outcome, std::initializer_list<const char*> parts) {
-  return std::any_of(outcome.journal.begin(), outcome.journal.end(), [&](const auto& line) {
+  return times_logged(outcome, parts) > 0;
+}
+
+std::size_t times_logged(const Outcome& outcome, std::initializer_list<const char*> parts) {
+  const auto has_all = [parts](const std::string& line) {
     return std::all_of(parts.begin(), parts.end(),
                        [&line](const char* part) { return line.find(part) != std::string::npos; });
-  });
+  };
+  return static_cast<std::size_t>(
+      std::count_if(outcome.journal.begin(), outcome.journal.end(), has_all));
 }
 
 core::ConsumerState consumer(const Outcome& outcome, const std::string& kind,

@@ -58,7 +58,7 @@ World::World(Scenario scenario, std::uint64_t seed, bool recording, Sabotage sab
       journal_(loop_, recording),
       server_(loop_, kNamespace, [this] { return loop_.true_wall(); }),
       network_(loop_, server_, random_, journal_),
-      truth_(server_, kPod, service_names(scenario_), scenario_.ignore_last_resort),
+      truth_(server_, kPod, service_names(scenario_), settings()),
       checker_(scenario_, truth_),
       kill_timer_(loop_.make_timer([this] { kill(); })) {
   network_.set_faults(scenario_.faults);
