@@ -42,7 +42,15 @@ void Services::identify(const k8s::PodView& pod) {
   }
 }
 
-void Services::announce() { emit_(core::ConsumerKnown{{"services", namespace_}, tuning_.pod()}); }
+void Services::announce() {
+  announced_ = true;
+  emit_(core::ConsumerKnown{{"services", namespace_}, tuning_.pod()});
+}
+
+void Services::retune() {
+  if (announced_) announce();
+  changed();
+}
 
 void Services::begin() {
   holding_ = true;
@@ -115,7 +123,9 @@ void Services::on_list_end() {
   const bool first = !std::exchange(learnt_, true);
   changed();
   // By now whoever may be sending is known by name.
-  if (first && holding_) emit_(core::ConsumerDropped{{"services", namespace_}});
+  if (!first || !holding_) return;
+  announced_ = false;
+  emit_(core::ConsumerDropped{{"services", namespace_}});
 }
 
 net::Status Services::on_change(k8s::WatchVerb verb, const k8s::PaddedText& object) {

@@ -57,7 +57,7 @@ class Services final : private k8s::ReflectorSink {
   void end();
 
   // The Pod's annotations have changed.
-  void retune() { changed(); }
+  void retune();
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
   [[nodiscard]] core::Thresholds thresholds(const Candidate& candidate) const {
@@ -103,6 +103,7 @@ class Services final : private k8s::ReflectorSink {
   Candidates candidates_;
   bool holding_ = false;
   bool learnt_ = false;
+  bool announced_ = false;  // the decision knows the consumer that stands for unknown Services
 
   std::unique_ptr<k8s::Lister> lister_;  // before the hold
   net::Backoff backoff_;                 // to a minute: nobody waits for them before the hold

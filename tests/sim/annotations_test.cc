@@ -406,6 +406,18 @@ TEST(PodAnnotatedWhileHolding, ABlindThatIsLoweredEndsTheWaitForWhatCannotBeSeen
   expect_released(run(scenario), "blind", milliseconds(5'000), milliseconds(5'100));
 }
 
+// Somebody unknown may be sending: what the Pod says holds for them.
+TEST(PodAnnotatedWhileHolding, ABlindHoldsForServicesThatCannotBeLearntToo) {
+  auto scenario = pair_of_services();
+  scenario.healed_at.reset();
+  scenario.services_forbidden = true;
+  while_holding(scenario, Millis(5'000), annotate_pod({{"lastcall/blind", "3s"}}));
+  expect_released(run(scenario), "blind", milliseconds(5'000), milliseconds(5'100));
+  scenario.interventions.clear();
+  arrange(scenario, {annotate_pod({{"lastcall/blind", "8s"}})});
+  expect_released(run(scenario), "blind", milliseconds(8'050), milliseconds(8'100));
+}
+
 TEST(PodAnnotatedWhileHolding, AHoldMaxEndsTheWait) {
   auto scenario = endless();
   while_holding(scenario, Millis(4'000), annotate_pod({{"lastcall/hold-max", "6s"}}));
