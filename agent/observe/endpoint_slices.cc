@@ -204,6 +204,7 @@ void EndpointSlices::announce() {
 
 void EndpointSlices::begin() {
   holding_ = true;
+  blind_ = false;
   for (auto& [name, service] : services_) {
     const auto thresholds = service.driven.thresholds;
     service = {};
@@ -273,6 +274,7 @@ net::Status EndpointSlices::on_list_item(const k8s::PaddedText& item) {
 }
 
 void EndpointSlices::on_list_end() {
+  blind_ = false;
   for (Named& named : services_) {
     if (!watched_.contains(named.first)) continue;
     named.second.slices = std::exchange(named.second.incoming, {});
@@ -300,7 +302,7 @@ net::Status EndpointSlices::on_change(k8s::WatchVerb verb, const k8s::PaddedText
 
 void EndpointSlices::evaluate(Named& named, bool just_listed) {
   Service& service = named.second;
-  if (!service.listed || service.deleted) return;
+  if (blind_ || !service.listed || service.deleted) return;
   if (service.driven.thresholds) {
     evaluate(service.driven, named, judge(service.slices, candidate(named.first)->view),
              just_listed);
@@ -361,6 +363,7 @@ void EndpointSlices::tell(Route& route, const Named& named, Verdict verdict) {
 }
 
 void EndpointSlices::on_blind(const net::Error& error) {
+  blind_ = true;
   if (error.message != last_error_) {
     last_error_ = error.message;
     log_.write(report::Level::kWarn, "endpointslices-blind", {{"error", error.message}});
@@ -375,6 +378,7 @@ void EndpointSlices::on_blind(const net::Error& error) {
 }
 
 void EndpointSlices::on_sight() {
+  blind_ = false;
   last_error_.clear();
   for (Named& named : services_) evaluate(named, false);
 }

@@ -131,6 +131,7 @@ class EndpointSlices final : private k8s::ReflectorSink {
   k8s::SliceParser parser_;
   std::map<std::string, Service> services_;
   bool holding_ = false;
+  bool blind_ = false;  // what is kept of the slices may be out of date
 
   std::set<std::string> watched_;  // the Services the reflector asks for
   std::optional<net::Instant> watched_at_;

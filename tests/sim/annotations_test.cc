@@ -301,6 +301,19 @@ TEST(ServiceAnnotatedWhileHolding, ABlindThatIsRaisedProlongsIt) {
   expect_released(run(scenario), "blind", milliseconds(40'000), milliseconds(40'200));
 }
 
+// Slices that were seen and are seen no longer: what they said last is not news.
+TEST(ServiceAnnotatedWhileHolding, WhatCannotBeSeenStaysBlind) {
+  auto scenario = endless();
+  scenario.healed_at.reset();
+  while_holding(scenario, Millis(3'000), [](FakeApiServer& server) {
+    server.forbid("watch", "endpointslices");
+    server.forbid("list", "endpointslices");
+    server.end_watches();
+  });
+  while_holding(scenario, Millis(10'000), annotate("svc-0", {{"lastcall/quiet", "2s"}}));
+  expect_released(run(scenario), "blind", milliseconds(28'000), milliseconds(29'000));
+}
+
 TEST(ServiceAnnotatedWhileHolding, AHoldMaxEndsTheWait) {
   auto scenario = endless();
   while_holding(scenario, Millis(4'000), annotate("svc-0", {{"lastcall/hold-max", "6s"}}));
