@@ -140,6 +140,7 @@ void EndpointSlices::on_services() {
       continue;
     }
     drop(*it);
+    watched_.erase(it->first);  // what its slices say meanwhile is not kept
     it = services_.erase(it);
   }
   for (const auto& [name, candidate] : services_known_.candidates()) {

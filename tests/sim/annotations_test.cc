@@ -262,6 +262,16 @@ TEST(ServiceAnnotatedWhileHolding, IgnoredNoMoreItIsWaitedForAnew) {
   expect_released(outcome, "all-gone", milliseconds(16'000), milliseconds(16'100));
 }
 
+TEST(ServiceAnnotatedWhileHolding, IgnoredForAWhileItIsLookedAtAgain) {
+  auto scenario = pair_of_services();
+  scenario.traits = {ServiceTraits{}, ServiceTraits{.settle = Millis(9'000)}};
+  while_holding(scenario, Millis(2'000), annotate("svc-0", {{"lastcall/ignore", "true"}}));
+  while_holding(scenario, Millis(8'000), annotate("svc-0", {}));
+  const auto outcome = run(scenario);
+  expect_released(outcome, "all-gone", milliseconds(11'000), milliseconds(11'100));
+  EXPECT_EQ(consumer(outcome, "endpointslices", "svc-0").gone_by, core::GoneBy::kSettle);
+}
+
 TEST(ServiceAnnotatedWhileHolding, ASettleThatIsLoweredHasAlreadyStood) {
   auto scenario = pair_of_services();
   scenario.traits = {ServiceTraits{.settle = Millis(20'000)}};
