@@ -85,8 +85,8 @@ void LegacyEndpoints::on_services() {
 
 void LegacyEndpoints::on_slices(const std::string& service, core::Presence presence) {
   const auto found = services_.find(service);
-  if (found == services_.end()) return;
-  found->second.slices_withdrawn = presence == core::Presence::kWithdrawn;
+  if (found == services_.end() || presence == core::Presence::kBlind) return;
+  found->second.slices_withdrawn = presence != core::Presence::kRoutable;
   evaluate(*found);
 }
 
@@ -98,6 +98,7 @@ void LegacyEndpoints::announce() {
 
 void LegacyEndpoints::begin() {
   holding_ = true;
+  blind_ = false;
   for (auto& [name, service] : services_) {
     const auto thresholds = service.thresholds;
     service = {};
@@ -116,7 +117,12 @@ void LegacyEndpoints::watch() {
   if (services_.empty()) return;
   std::string wanted;
   if (services_.size() == 1) wanted = "metadata.name=" + services_.begin()->first;
-  if (watched_ && (watched_->empty() || *watched_ == wanted)) return;
+  const bool fresh = ask_for_all();
+  if (watched_ && (watched_->empty() || *watched_ == wanted)) {
+    // Nothing was kept of a Service that was not known.
+    if (fresh) reflector_->relist();
+    return;
+  }
   watched_ = std::move(wanted);
   retire_->disarm();
   k8s::ListRequest request;
@@ -127,6 +133,13 @@ void LegacyEndpoints::watch() {
   k8s::ReflectorSink& sink = *this;
   reflector_ = std::make_unique<k8s::Reflector>(api_, std::move(request), sink);
   if (restart_listener_) reflector_->on_restart(restart_listener_);
+}
+
+// Returns whether some Service is new.
+bool LegacyEndpoints::ask_for_all() {
+  bool fresh = false;
+  for (auto& [name, service] : services_) fresh |= !std::exchange(service.asked, true);
+  return fresh;
 }
 
 net::Status LegacyEndpoints::take(const k8s::PaddedText& object,
@@ -150,6 +163,7 @@ net::Status LegacyEndpoints::on_list_item(const k8s::PaddedText& item) {
 }
 
 void LegacyEndpoints::on_list_end() {
+  blind_ = false;
   for (Named& named : services_) {
     named.second.endpoints = std::exchange(named.second.incoming, std::nullopt);
     named.second.listed = true;
@@ -163,7 +177,7 @@ net::Status LegacyEndpoints::on_change(k8s::WatchVerb verb, const k8s::PaddedTex
 
 void LegacyEndpoints::evaluate(Named& named) {
   const Service& service = named.second;
-  if (!service.listed || service.deleted) return;
+  if (blind_ || !service.listed || service.deleted) return;
   const Candidate& candidate = services_known_.candidates().at(named.first);
   tell(named, judge(service.endpoints, candidate.view.publish_not_ready, service.slices_withdrawn));
 }
@@ -175,6 +189,7 @@ void LegacyEndpoints::tell(Named& named, Verdict verdict) {
 }
 
 void LegacyEndpoints::on_blind(const net::Error& error) {
+  blind_ = true;
   if (error.message != last_error_) {
     last_error_ = error.message;
     log_.write(report::Level::kWarn, "endpoints-blind", {{"error", error.message}});
@@ -185,6 +200,7 @@ void LegacyEndpoints::on_blind(const net::Error& error) {
 }
 
 void LegacyEndpoints::on_sight() {
+  blind_ = false;
   last_error_.clear();
   for (Named& named : services_) evaluate(named);
 }

@@ -27,7 +27,7 @@
 namespace lastcall::observe {
 
 // What the object says; nullopt: there is none. `slices_withdrawn`: the Service's EndpointSlices
-// have let go of us.
+// have let go of us, or would only fall back to us.
 [[nodiscard]] Verdict judge(const std::optional<k8s::EndpointsView>& endpoints,
                             bool publish_not_ready, bool slices_withdrawn);
 
@@ -41,7 +41,8 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   void identify(const k8s::PodView& pod);
   // The Services or their thresholds have changed.
   void on_services();
-  // What the EndpointSlices of a Service say now.
+  // What the EndpointSlices of a Service say now. A last resort has been told of the stop as well
+  // as one that is withdrawn; what cannot be seen says what it said before.
   void on_slices(const std::string& service, core::Presence presence);
 
   // Tells a new decision of the consumers known so far.
@@ -57,6 +58,7 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
     std::optional<core::Thresholds> thresholds;  // as told
     bool deleted = false;
     bool slices_withdrawn = false;
+    bool asked = false;  // it has been known since before the last LIST began
     bool listed = false;
     std::optional<k8s::EndpointsView> endpoints;
     std::optional<k8s::EndpointsView> incoming;  // of a LIST under way
@@ -66,6 +68,7 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
 
   [[nodiscard]] core::ConsumerId id(const std::string& service) const;
   void watch();
+  [[nodiscard]] bool ask_for_all();
   void evaluate(Named& named);
   void tell(Named& named, Verdict verdict);
   net::Status take(const k8s::PaddedText& object, std::optional<k8s::EndpointsView> Service::*into,
@@ -89,6 +92,7 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   k8s::PodIdentity identity_;
   std::map<std::string, Service> services_;
   bool holding_ = false;
+  bool blind_ = false;  // what is kept of the objects may be out of date
   // The field selector of the reflector; empty: the whole namespace. nullopt: none is of use.
   std::optional<std::string> watched_;
   std::string last_error_;

@@ -114,7 +114,7 @@ TEST(BrokenPolicyIsCaught, GoingBackwardsBreaksS4) {
   const Scenario scenario = calm();
   fakes::SimLoop loop(1);
   fakes::FakeApiServer server(loop);
-  const Truth truth(server, "own", {}, config::Settings{});
+  const Truth truth(server, "own", config::Settings{});
   Checker checker(scenario, truth);
   core::Snapshot snapshot;
   snapshot.phase = core::Phase::kHolding;

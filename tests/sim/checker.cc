@@ -18,32 +18,34 @@ constexpr milliseconds kInstantly{5};
 constexpr milliseconds kRecovery{6'000};
 // A healthy network: one watch frame, or one more LIST.
 constexpr milliseconds kPropagation{500};
+// The same, from the news of a Service to that of its slices, which are not listed anew more often.
+constexpr milliseconds kLearning{1'500};
 
 std::string text(net::Duration duration) {
   return std::to_string(std::chrono::duration<double>(duration).count()) + " s";
 }
 
-const core::ConsumerState* find(const core::Snapshot& snapshot, const std::string& service) {
-  for (const auto& state : snapshot.consumers) {
-    if (state.id.kind == "endpointslices" && state.id.name.ends_with("/" + service)) return &state;
-  }
-  return nullptr;
+const core::ConsumerState* find(const core::Snapshot& snapshot, const core::ConsumerId& id) {
+  const auto& all = snapshot.consumers;
+  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.id == id; });
+  return it == all.end() ? nullptr : &*it;
 }
 
-bool is_named(const core::Snapshot& snapshot, const std::string& kind, const std::string& ending) {
-  return std::any_of(
-      snapshot.still_there.begin(), snapshot.still_there.end(),
-      [&](const core::ConsumerId& id) { return id.kind == kind && id.name.ends_with(ending); });
+bool is_named(const core::Snapshot& snapshot, const core::ConsumerId& id) {
+  const auto& named = snapshot.still_there;
+  return std::find(named.begin(), named.end(), id) != named.end();
 }
+
+std::string text(const core::ConsumerId& id) { return id.kind + " " + id.name; }
 
 bool gone_unseen(const core::ConsumerState& state) { return state.gone_by == core::GoneBy::kBlind; }
 
 // The agent never learnt its Services, and says so.
 bool services_unseen(const core::Snapshot& snapshot) {
-  return is_named(snapshot, "services", "") ||
-         std::any_of(snapshot.consumers.begin(), snapshot.consumers.end(), [](const auto& state) {
-           return state.id.kind == "services" && gone_unseen(state);
-         });
+  const auto& all = snapshot.consumers;
+  return std::any_of(all.begin(), all.end(), [&](const core::ConsumerState& state) {
+    return state.id.kind == "services" && (gone_unseen(state) || is_named(snapshot, state.id));
+  });
 }
 
 }  // namespace
@@ -80,41 +82,63 @@ void Checker::on_release(const core::Snapshot& snapshot, const Life& life, const
   }
   expect(*snapshot.hold_end != core::HoldEnd::kPodLives, "S1", "the pod does not live on");
   if (*snapshot.hold_end == core::HoldEnd::kAllGone) {
-    check_all_gone(snapshot);
+    check_all_gone(snapshot, stop);
   } else {
     check_limit(snapshot, life, stop);
-    check_named(snapshot);
+    check_named(snapshot, stop);
   }
   check_liveness_after_healing(snapshot, stop);
 }
 
-void Checker::check_all_gone(const core::Snapshot& snapshot) {
-  for (const auto& [service, consumer] : truth_.consumers()) {
+void Checker::check_all_gone(const core::Snapshot& snapshot, const Stop& stop) {
+  for (const auto& [id, consumer] : truth_.consumers()) {
     if (consumer.ignored()) continue;
-    const auto* state = find(snapshot, service);
+    const auto* state = find(snapshot, id);
     if (state == nullptr) {
-      expect(services_unseen(snapshot), "S1", service + " was never heard of");
+      expect(may_be_unheard_of(consumer, snapshot, stop), "S1", text(id) + " was never heard of");
       continue;
     }
     if (gone_unseen(*state)) {
       expect(*snapshot.released >= *snapshot.hold_started + *consumer.asked.blind, "S1",
-             service + " was given up too early");
+             text(id) + " was given up too early");
       continue;
     }
-    expect(state->gone_by == core::GoneBy::kSettle, "S1", service + " is gone by no evidence");
-    check_settled(service, consumer, *state, *snapshot.released);
+    expect(state->gone_by == core::GoneBy::kSettle, "S1", text(id) + " is gone by no evidence");
+    check_settled(consumer, *state, *snapshot.released);
   }
 }
 
-void Checker::check_settled(const std::string& service, const Consumer& consumer,
-                            const core::ConsumerState& state, net::Instant released) {
+void Checker::check_settled(const Consumer& consumer, const core::ConsumerState& state,
+                            net::Instant released) {
   const bool withdrawn =
       consumer.presence == Presence::kWithdrawn || may_be_unknown(consumer, state, released);
   expect(withdrawn && consumer.withdrawn_at, "S1",
-         service + " counts as gone and is " + to_string(consumer.presence));
+         text(state.id) + " counts as gone and is " + to_string(consumer.presence));
   if (!consumer.withdrawn_at) return;
   const auto stood = released - *consumer.withdrawn_at;
-  expect(stood >= *consumer.asked.settle, "S1", service + " settled for " + text(stood) + " only");
+  expect(stood >= *consumer.asked.settle, "S1",
+         text(state.id) + " settled for " + text(stood) + " only");
+}
+
+// Its Service could not be learnt; or has let go of the pod before that; or came while holding,
+// when the news is on its way, or cannot come.
+bool Checker::may_be_unheard_of(const Consumer& consumer, const core::Snapshot& snapshot,
+                                const Stop& stop) const {
+  if (services_unseen(snapshot)) return true;
+  if (!consumer.selects && consumer.presence == Presence::kWithdrawn) return true;
+  if (consumer.appeared_at < stop.began) return false;
+  const auto sound = sound_since(stop);
+  return !sound || *snapshot.released <= std::max(consumer.appeared_at, *sound) + on_its_way();
+}
+
+// Since when nothing has kept the agent from hearing what it watches.
+std::optional<net::Instant> Checker::sound_since(const Stop& stop) const {
+  if (stop.healed) return *stop.healed + kRecovery;
+  const Scenario& s = scenario_;
+  const bool troubled = s.faults.any() > 0 || s.down_from || s.down_again_from || s.impostor ||
+                        s.token_lost_at || s.services_forbidden || !s.rotations_at.empty() ||
+                        !s.compactions_at.empty() || !s.closures_at.empty();
+  return troubled ? std::nullopt : std::optional(net::Instant{});
 }
 
 // A consumer that came back: the news is on its way, or cannot come. Losing sight after a seen
@@ -158,28 +182,24 @@ void Checker::check_hold_max(const core::Snapshot& snapshot, net::Duration held)
     expect(hold_max && held >= *hold_max, "S1", "hold.max after " + text(held));
   };
   if (services_unseen(snapshot)) check(truth_.pod().hold_max);
-  for (const auto& [service, consumer] : truth_.consumers()) {
-    const auto* state = find(snapshot, service);
+  for (const auto& [id, consumer] : truth_.consumers()) {
+    const auto* state = find(snapshot, id);
     if (state != nullptr && !state->gone_at) check(consumer.asked.hold_max);
   }
 }
 
 // Whoever could still choose the pod is part of the outcome.
-void Checker::check_named(const core::Snapshot& snapshot) {
-  for (const auto& [service, consumer] : truth_.consumers()) {
+void Checker::check_named(const core::Snapshot& snapshot, const Stop& stop) {
+  for (const auto& [id, consumer] : truth_.consumers()) {
     if (consumer.presence == Presence::kWithdrawn || consumer.ignored()) continue;
-    const auto* state = find(snapshot, service);
-    if (state != nullptr && state->gone_at &&
-        may_be_unknown(consumer, *state, *snapshot.released)) {
-      continue;
-    }
+    const auto* state = find(snapshot, id);
     const bool named =
         state == nullptr
-            ? services_unseen(snapshot)
-            : gone_unseen(*state) || is_named(snapshot, "endpointslices", "/" + service) ||
+            ? may_be_unheard_of(consumer, snapshot, stop)
+            : gone_unseen(*state) || is_named(snapshot, id) ||
                   (state->gone_at && may_be_unknown(consumer, *state, *snapshot.released));
     expect(named, "S1",
-           service + " is " + to_string(consumer.presence) + " and the outcome does not name it");
+           text(id) + " is " + to_string(consumer.presence) + " and the outcome does not name it");
   }
 }
 
@@ -225,21 +245,30 @@ net::Instant Checker::latest_answer(const Life& life) const {
 void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop) {
   const auto withdrawn = truth_.withdrawn_at();
   if (!stop.healed || !withdrawn || !stop.deadline) return;
-  const auto base = std::max({*withdrawn, *stop.healed + kRecovery, stop.last_restart + kRecovery,
-                              *stop.hook_at + seconds(2)});
-  Millis settle{};
-  net::Instant last_asked{};
-  for (const auto& [service, consumer] : truth_.consumers()) {
-    last_asked = std::max(last_asked, consumer.asked_at);
-    if (!consumer.ignored()) settle = std::max(settle, *consumer.asked.settle);
-  }
   const auto due =
-      std::max({base + settle, last_asked, *snapshot.hold_started + hold_min()}) + kPropagation;
+      std::max(settled_by(*withdrawn, stop), *snapshot.hold_started + hold_min()) + kPropagation;
   auto limit = *stop.deadline - reserve(*stop.deadline - stop.began) - kGrain;
   if (const auto most = hold_max()) limit = std::min(limit, *snapshot.hold_started + *most);
   if (due >= limit) return;
   expect(*snapshot.released <= due, "S3",
          "released " + text(*snapshot.released - *withdrawn) + " after the last withdrawal");
+}
+
+// When the last settle is over, if the agent learns at once whatever it can.
+net::Instant Checker::settled_by(net::Instant withdrawn, const Stop& stop) const {
+  const auto sound = std::max(*stop.healed, stop.last_restart) + kRecovery;
+  auto last_news = std::max({withdrawn, sound, *stop.hook_at + seconds(2)});
+  net::Instant last_asked{};
+  Millis settle{};
+  for (const auto& [id, consumer] : truth_.consumers()) {
+    last_asked = std::max(last_asked, consumer.asked_at);
+    if (consumer.ignored()) continue;
+    settle = std::max(settle, *consumer.asked.settle);
+    last_news = std::max(last_news, consumer.listed_at);
+    if (consumer.appeared_at < stop.began) continue;
+    last_news = std::max(last_news, std::max(consumer.appeared_at, sound) + kLearning);
+  }
+  return std::max(last_news + settle, last_asked);
 }
 
 void Checker::on_liveness(std::optional<net::Duration> waited) {
@@ -253,7 +282,7 @@ void Checker::on_exit(bool exited) { expect(exited, "S2", "the agent stays after
 
 std::vector<config::Annotations> Checker::asked() const {
   std::vector<config::Annotations> all;
-  for (const auto& [service, consumer] : truth_.consumers()) {
+  for (const auto& [id, consumer] : truth_.consumers()) {
     if (!consumer.ignored()) all.push_back(consumer.asked);
   }
   if (all.empty()) all.push_back(truth_.pod());

@@ -60,12 +60,12 @@ class Checker {
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
  private:
-  void check_all_gone(const core::Snapshot& snapshot);
-  void check_settled(const std::string& service, const Consumer& consumer,
-                     const core::ConsumerState& state, net::Instant released);
+  void check_all_gone(const core::Snapshot& snapshot, const Stop& stop);
+  void check_settled(const Consumer& consumer, const core::ConsumerState& state,
+                     net::Instant released);
   void check_hold_max(const core::Snapshot& snapshot, net::Duration held);
   void check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
-  void check_named(const core::Snapshot& snapshot);
+  void check_named(const core::Snapshot& snapshot, const Stop& stop);
   void check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
                         net::Instant now);
   void check_in_time(const Life& life, net::Instant now);
@@ -74,6 +74,10 @@ class Checker {
 
   [[nodiscard]] bool may_be_unknown(const Consumer& consumer, const core::ConsumerState& state,
                                     net::Instant now) const;
+  [[nodiscard]] bool may_be_unheard_of(const Consumer& consumer, const core::Snapshot& snapshot,
+                                       const Stop& stop) const;
+  [[nodiscard]] std::optional<net::Instant> sound_since(const Stop& stop) const;
+  [[nodiscard]] net::Instant settled_by(net::Instant withdrawn, const Stop& stop) const;
   [[nodiscard]] net::Duration on_its_way() const { return 4 * scenario_.faults.latency_most; }
   // What those that are waited for ask for at most; of a pod without any: what it says itself. Of
   // a limit nullopt: somebody sets none.

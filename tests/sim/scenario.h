@@ -60,6 +60,14 @@ struct Scenario {
   Millis controller_delay{500};
   Millis write_gap{0};
   bool other_node = false;  // the other pods run on another node than ours
+  // Legacy Endpoints, written by their own controller. None: there are none, and the agent does
+  // not look at them.
+  struct Legacy {
+    Millis controller_delay{500};
+    std::size_t endpoints_max = 1000;
+    std::optional<Millis> off_at{};  // the controller is switched off: what it wrote stays
+  };
+  std::optional<Legacy> legacy{};
   bool services_forbidden = false;
   bool slices_forbidden = false;
 

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/fakes/members.h"
+
 namespace lastcall::sim {
 namespace {
+
+constexpr const char* kSlices = "endpointslices";
+constexpr const char* kEndpoints = "endpoints";
 
 // How long DNS caches keep the addresses of a headless Service.
 constexpr std::chrono::seconds kDnsCaches{30};
@@ -61,41 +66,25 @@ bool is_last_resort(const fakes::Endpoint& own, const std::vector<fakes::Endpoin
 
 }  // namespace
 
-Truth::Truth(fakes::FakeApiServer& server, std::string pod, std::vector<std::string> services,
-             const config::Settings& settings)
+Truth::Truth(fakes::FakeApiServer& server, std::string pod, const config::Settings& settings)
     : server_(server),
       pod_(std::move(pod)),
       asked_by_settings_(asked_by(settings)),
       settle_is_set_(settings.settle.source != config::Source::kDefault),
-      asked_by_pod_(asked_by_settings_) {
-  for (auto& service : services) consumers_[std::move(service)];
-}
+      has_endpoints_(settings.endpoints.value),
+      asked_by_pod_(asked_by_settings_) {}
 
 bool Truth::update(net::Instant now) {
-  bool changed = false;
   update_pod();
-  for (auto& [name, consumer] : consumers_) {
-    const auto* service = server_.store().get<fakes::Service>(fakes::Resource::kServices, name);
-    // One that is deleted goes on asking for what it asked for last.
-    const config::Annotations asks = service == nullptr ? consumer.asked : asked(*service);
-    if (asks != consumer.asked) {
-      consumer.asked = asks;
-      consumer.asked_at = now;
-    }
-    const bool ignore = consumer.asked.last_endpoint == config::LastEndpoint::kIgnore;
-    const Presence presence = look(name, ignore);
-    if (presence == consumer.presence) continue;
-    changed = true;
-    consumer.presence = presence;
-    consumer.changed_at = now;
-    if (presence == Presence::kWithdrawn) consumer.withdrawn_at = now;
-  }
+  discover(now);
+  bool changed = false;
+  for (auto& [id, consumer] : consumers_) changed |= update(id, consumer, now);
   return changed;
 }
 
 std::optional<net::Instant> Truth::withdrawn_at() const {
   net::Instant last{};
-  for (const auto& [service, consumer] : consumers_) {
+  for (const auto& [id, consumer] : consumers_) {
     if (consumer.ignored()) continue;
     if (consumer.presence != Presence::kWithdrawn) return std::nullopt;
     last = std::max(last, *consumer.withdrawn_at);
@@ -107,8 +96,44 @@ std::optional<net::Instant> Truth::withdrawn_at() const {
 void Truth::update_pod() {
   const auto* pod = server_.store().get<fakes::Pod>(fakes::Resource::kPods, pod_);
   if (pod == nullptr) return;
+  labels_ = pod->labels;
   asked_by_pod_ = over(asked_by_settings_, pod->annotations);
   settle_is_said_ = settle_is_set_ || says_settle(pod->annotations);
+}
+
+void Truth::discover(net::Instant now) {
+  const auto note = [&](const char* kind, const std::string& service) {
+    Consumer fresh;
+    fresh.appeared_at = fresh.changed_at = now;
+    consumers_.try_emplace(id(kind, service), fresh);
+  };
+  for (const auto& [name, object] : server_.store().all(fakes::Resource::kServices)) {
+    if (!fakes::selects(std::get<fakes::Service>(object->spec()), labels_)) continue;
+    note(kSlices, name);
+    if (has_endpoints_) note(kEndpoints, name);
+  }
+}
+
+// A Service that is deleted routes nothing, and goes on asking for what it asked for last.
+bool Truth::update(const core::ConsumerId& id, Consumer& consumer, net::Instant now) {
+  const fakes::Service* found = service(id);
+  consumer.selects = found != nullptr && fakes::selects(*found, labels_);
+  Sight sight;
+  if (found != nullptr) {
+    const config::Annotations asks = asked(*found);
+    if (asks != consumer.asked) consumer.asked_at = now;
+    if (consumer.ignored() && !asks.ignore.value_or(false)) consumer.appeared_at = now;
+    consumer.asked = asks;
+    const bool ignore = asks.last_endpoint == config::LastEndpoint::kIgnore;
+    sight = id.kind == kSlices ? look_at_slices(*found, ignore) : look_at_endpoints(*found);
+  }
+  if (sight.listed && !consumer.listed) consumer.listed_at = now;
+  consumer.listed = sight.listed;
+  if (sight.presence == consumer.presence) return false;
+  consumer.presence = sight.presence;
+  consumer.changed_at = now;
+  if (sight.presence == Presence::kWithdrawn) consumer.withdrawn_at = now;
+  return true;
 }
 
 // Built in: the DNS caches of a headless Service, unless a settle is said at any level; and
@@ -122,23 +147,47 @@ config::Annotations Truth::asked(const fakes::Service& service) const {
   return asked;
 }
 
-Presence Truth::look(const std::string& service, bool ignore_last_resort) const {
-  const auto* found = server_.store().get<fakes::Service>(fakes::Resource::kServices, service);
-  if (found == nullptr) return Presence::kWithdrawn;
+core::ConsumerId Truth::id(const char* kind, const std::string& service) const {
+  return {kind, server_.store().namespace_name() + "/" + service};
+}
+
+const fakes::Service* Truth::service(const core::ConsumerId& id) const {
+  const std::string name = id.name.substr(server_.store().namespace_name().size() + 1);
+  return server_.store().get<fakes::Service>(fakes::Resource::kServices, name);
+}
+
+Truth::Sight Truth::look_at_slices(const fakes::Service& service, bool ignore_last_resort) const {
   const auto& slices = server_.slices();
-  auto all = slices.endpoints(service);
+  auto all = slices.endpoints(service.name);
   // On its way from one slice to another an entry is missed by nobody who routes.
-  const auto moving = slices.in_transit(service);
+  const auto moving = slices.in_transit(service.name);
   all.insert(all.end(), moving.begin(), moving.end());
-  Presence worst = Presence::kWithdrawn;
+  Sight sight;
   for (const auto& own : all) {
     if (own.pod != pod_) continue;
+    sight.listed = true;
     // What publishes pods that are not ready shows their end only.
-    if (found->publish_not_ready && own.terminating) continue;
-    if (own.ready) return Presence::kRoutable;
-    if (!ignore_last_resort && is_last_resort(own, all, *found)) worst = Presence::kLastResort;
+    if (service.publish_not_ready && own.terminating) continue;
+    if (own.ready) return {Presence::kRoutable, true};
+    if (!ignore_last_resort && is_last_resort(own, all, service)) {
+      sight.presence = Presence::kLastResort;
+    }
   }
-  return worst;
+  return sight;
+}
+
+// Who follows them falls back to nobody. Of what is truncated anything may have been left out.
+Truth::Sight Truth::look_at_endpoints(const fakes::Service& service) const {
+  const auto* found =
+      server_.store().get<fakes::Endpoints>(fakes::Resource::kEndpoints, service.name);
+  if (found == nullptr) return {};
+  const auto is_own = [this](const fakes::SubsetAddress& address) { return address.pod == pod_; };
+  for (const auto& subset : found->subsets) {
+    if (std::any_of(subset.ready.begin(), subset.ready.end(), is_own)) {
+      return {Presence::kRoutable, true};
+    }
+  }
+  return {found->truncated ? Presence::kHidden : Presence::kWithdrawn, false};
 }
 
 const char* to_string(Presence presence) {
@@ -149,6 +198,8 @@ const char* to_string(Presence presence) {
       return "last-resort";
     case Presence::kWithdrawn:
       return "withdrawn";
+    case Presence::kHidden:
+      return "hidden";
   }
   return "?";
 }

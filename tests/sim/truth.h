@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "agent/core/drain.h"
 #include "config/annotations.h"
 #include "config/settings.h"
 #include "net/loop.h"
@@ -13,13 +13,23 @@
 
 namespace lastcall::sim {
 
-enum class Presence { kRoutable, kLastResort, kWithdrawn };
+enum class Presence {
+  kRoutable,
+  kLastResort,
+  kWithdrawn,
+  kHidden,  // what is published leaves it open
+};
 
 struct Consumer {
+  // When its Service first selected the pod, or was ignored no more.
+  net::Instant appeared_at{};
+  bool selects = true;  // its Service is there, and still selects the pod
   Presence presence = Presence::kRoutable;
   net::Instant changed_at{};
   // When it last turned withdrawn; kept when it returns.
   std::optional<net::Instant> withdrawn_at;
+  bool listed = false;
+  net::Instant listed_at{};  // when it last began to be
   // What it asks for; only limits may be left unsaid. A settle that is built in counts.
   config::Annotations asked{};
   net::Instant asked_at{};  // when that last changed
@@ -27,33 +37,51 @@ struct Consumer {
   [[nodiscard]] bool ignored() const { return asked.ignore.value_or(false); }
 };
 
+// By the names the agent has for them.
+using Consumers = std::map<core::ConsumerId, Consumer>;
+
+// Finds every consumer by itself: a Service that selects the pod is one by its EndpointSlices,
+// and by its Endpoints if those are looked at. One that was a consumer once stays one.
 class Truth {
  public:
-  // `server` must outlive this object. `settings`: what holds where no annotation says otherwise.
-  Truth(fakes::FakeApiServer& server, std::string pod, std::vector<std::string> services,
-        const config::Settings& settings);
+  // `server` must outlive this object. `settings`: what holds where no annotation says otherwise,
+  // and whether Endpoints are looked at.
+  Truth(fakes::FakeApiServer& server, std::string pod, const config::Settings& settings);
 
   // Looks again; returns whether anything has changed.
   bool update(net::Instant now);
 
-  [[nodiscard]] const std::map<std::string, Consumer>& consumers() const { return consumers_; }
+  [[nodiscard]] const Consumers& consumers() const { return consumers_; }
   // The last withdrawal, once all that are waited for have withdrawn.
   [[nodiscard]] std::optional<net::Instant> withdrawn_at() const;
   // What the pod asks for as a whole.
   [[nodiscard]] const config::Annotations& pod() const { return asked_by_pod_; }
 
  private:
-  [[nodiscard]] Presence look(const std::string& service, bool ignore_last_resort) const;
-  [[nodiscard]] config::Annotations asked(const fakes::Service& service) const;
+  struct Sight {
+    Presence presence = Presence::kWithdrawn;
+    bool listed = false;
+  };
+
   void update_pod();
+  void discover(net::Instant now);
+  bool update(const core::ConsumerId& id, Consumer& consumer, net::Instant now);
+  [[nodiscard]] Sight look_at_slices(const fakes::Service& service, bool ignore_last_resort) const;
+  [[nodiscard]] Sight look_at_endpoints(const fakes::Service& service) const;
+  [[nodiscard]] config::Annotations asked(const fakes::Service& service) const;
+  [[nodiscard]] core::ConsumerId id(const char* kind, const std::string& service) const;
+  [[nodiscard]] const fakes::Service* service(const core::ConsumerId& id) const;
 
   fakes::FakeApiServer& server_;
   std::string pod_;
   config::Annotations asked_by_settings_;
   bool settle_is_set_;
-  bool settle_is_said_ = false;  // by the settings or the Pod
+  bool has_endpoints_;
+
+  fakes::Labels labels_;  // of the pod
   config::Annotations asked_by_pod_;
-  std::map<std::string, Consumer> consumers_;
+  bool settle_is_said_ = false;  // by the settings or the Pod
+  Consumers consumers_;
 };
 
 [[nodiscard]] const char* to_string(Presence presence);

@@ -58,7 +58,7 @@ World::World(Scenario scenario, std::uint64_t seed, bool recording, Sabotage sab
       journal_(loop_, recording),
       server_(loop_, kNamespace, [this] { return loop_.true_wall(); }),
       network_(loop_, server_, random_, journal_),
-      truth_(server_, kPod, service_names(scenario_), settings()),
+      truth_(server_, kPod, settings()),
       checker_(scenario_, truth_),
       kill_timer_(loop_.make_timer([this] { kill(); })) {
   network_.set_faults(scenario_.faults);
@@ -97,13 +97,20 @@ void World::build_cluster() {
     }
   }
   server_.store().put(std::move(own));
+  auto& endpoints = server_.endpoints();
+  if (scenario_.legacy) {
+    endpoints.set_endpoints_max(scenario_.legacy->endpoints_max);
+    endpoints.resume();
+  }
   if (scenario_.arrange) scenario_.arrange(server_);
   server_.slices().catch_up();
+  endpoints.catch_up();
   for (const auto& name : service_names(scenario_)) {
     if (scenario_.duplicated) server_.slices().duplicate_endpoint(name, kPod);
   }
   server_.slices().set_delay(scenario_.controller_delay);
   server_.slices().set_write_gap(scenario_.write_gap);
+  if (scenario_.legacy) endpoints.set_delay(scenario_.legacy->controller_delay);
   if (scenario_.services_forbidden) server_.forbid("list", "services");
   if (scenario_.slices_forbidden) {
     server_.forbid("list", "endpointslices");
@@ -112,8 +119,8 @@ void World::build_cluster() {
   truth_.update(loop_.now());
   server_.store().on_change([this](const fakes::Change&) {
     if (!truth_.update(loop_.now())) return;
-    for (const auto& [service, consumer] : truth_.consumers()) {
-      journal_.write("truth", service, " is ", to_string(consumer.presence));
+    for (const auto& [id, consumer] : truth_.consumers()) {
+      journal_.write("truth", id.kind, " ", id.name, " is ", to_string(consumer.presence));
     }
   });
 }
@@ -137,6 +144,9 @@ void World::schedule() {
   at(scenario_.stop_at, [this] { begin_stop(); });
   if (scenario_.shortening) {
     at(scenario_.stop_at + scenario_.shortening->after, [this] { shorten(); });
+  }
+  if (scenario_.legacy && scenario_.legacy->off_at) {
+    at(*scenario_.legacy->off_at, [this] { server_.endpoints().pause(); });
   }
   if (scenario_.others_fail_at) {
     at(*scenario_.others_fail_at, [this] {
@@ -282,6 +292,7 @@ config::Settings World::settings() const {
   settings.hold_max.value = scenario_.hold_max;
   settings.last_endpoint.value =
       scenario_.ignore_last_resort ? config::LastEndpoint::kIgnore : config::LastEndpoint::kWait;
+  settings.endpoints.value = scenario_.legacy.has_value();
   if (scenario_.configure) scenario_.configure(settings);
   return settings;
 }
