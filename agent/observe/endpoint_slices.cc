@@ -110,17 +110,9 @@ EndpointSlices::EndpointSlices(k8s::ApiClient& api, net::Loop& loop, report::Log
       namespace_(std::move(pod_namespace)),
       services_known_(services),
       emit_(std::move(emit)),
+      reflection_(api, *this),
       rewatch_(loop.make_timer([this] { watch(); })),
-      relist_(loop.make_timer([this] {
-        if (reflector_) reflector_->relist();
-      })),
-      retire_(loop.make_timer([this] { reflector_.reset(); })) {}
-
-EndpointSlices::~EndpointSlices() = default;
-
-void EndpointSlices::on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
-  restart_listener_ = std::move(listener);
-}
+      relist_(loop.make_timer([this] { reflection_.relist(); })) {}
 
 void EndpointSlices::on_verdict(std::function<void(const std::string&, core::Presence)> listener) {
   verdict_listener_ = std::move(listener);
@@ -218,7 +210,7 @@ void EndpointSlices::end() {
   watched_.clear();
   rewatch_->disarm();
   relist_->disarm();
-  retire_->arm(loop_.now());
+  reflection_.end();
 }
 
 // ---- Their slices -------------------------------------------------------------------------
@@ -234,9 +226,8 @@ std::set<std::string> EndpointSlices::wanted() const {
 void EndpointSlices::watch() {
   std::set<std::string> names = wanted();
   if (std::includes(watched_.begin(), watched_.end(), names.begin(), names.end())) return;
-  if (watched_at_ && reflector_ && !watched_.empty() &&
-      loop_.now() < *watched_at_ + kRewatchInterval) {
-    rewatch_->arm(*watched_at_ + kRewatchInterval);
+  if (reflection_.lasts() && loop_.now() < watched_at_ + kRewatchInterval) {
+    rewatch_->arm(watched_at_ + kRewatchInterval);
     return;
   }
   watched_at_ = loop_.now();
@@ -250,10 +241,7 @@ void EndpointSlices::watch() {
   if (joined.size() <= kSelectorBytesMax) {
     request.label_selector = "kubernetes.io/service-name in (" + joined + ")";
   }
-  retire_->disarm();
-  k8s::ReflectorSink& sink = *this;
-  reflector_ = std::make_unique<k8s::Reflector>(api_, std::move(request), sink);
-  if (restart_listener_) reflector_->on_restart(restart_listener_);
+  reflection_.begin(std::move(request));
 }
 
 EndpointSlices::Named* EndpointSlices::owner(const k8s::SliceView& slice) {

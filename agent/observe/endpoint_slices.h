@@ -21,6 +21,7 @@
 
 #include "agent/core/drain.h"
 #include "agent/observe/emit.h"
+#include "agent/observe/reflection.h"
 #include "agent/observe/services.h"
 #include "agent/observe/verdict.h"
 #include "agent/report/log.h"
@@ -57,7 +58,6 @@ class EndpointSlices final : private k8s::ReflectorSink {
   // All must outlive this object.
   EndpointSlices(k8s::ApiClient& api, net::Loop& loop, report::Log& log, std::string pod_namespace,
                  const Services& services, Emit emit);
-  ~EndpointSlices() override;
 
   // Who we are, from the own Pod object.
   void identify(const k8s::PodView& pod);
@@ -73,7 +73,9 @@ class EndpointSlices final : private k8s::ReflectorSink {
   void end();
 
   // At most one listener; for metrics.
-  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener);
+  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
+    reflection_.on_restart(std::move(listener));
+  }
   // Called with a Service's name and what its slices say. At most one listener.
   void on_verdict(std::function<void(const std::string&, core::Presence)> listener);
 
@@ -124,7 +126,6 @@ class EndpointSlices final : private k8s::ReflectorSink {
   std::string namespace_;
   const Services& services_known_;
   Emit emit_;
-  std::function<void(k8s::WatchRestart)> restart_listener_;
   std::function<void(const std::string&, core::Presence)> verdict_listener_;
 
   k8s::PodIdentity identity_;
@@ -134,13 +135,11 @@ class EndpointSlices final : private k8s::ReflectorSink {
   bool blind_ = false;  // what is kept of the slices may be out of date
 
   std::set<std::string> watched_;  // the Services the reflector asks for
-  std::optional<net::Instant> watched_at_;
+  net::Instant watched_at_{};      // since when
   std::string last_error_;
-  std::unique_ptr<k8s::Reflector> reflector_;
-  // Work on the reflector that may not be done from inside its callbacks.
+  Reflection reflection_;
   std::unique_ptr<net::Timer> rewatch_;
   std::unique_ptr<net::Timer> relist_;
-  std::unique_ptr<net::Timer> retire_;
 };
 
 }  // namespace lastcall::observe

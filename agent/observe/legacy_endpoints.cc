@@ -36,13 +36,7 @@ LegacyEndpoints::LegacyEndpoints(k8s::ApiClient& api, net::Loop& loop, report::L
       namespace_(std::move(pod_namespace)),
       services_known_(services),
       emit_(std::move(emit)),
-      retire_(loop.make_timer([this] { reflector_.reset(); })) {}
-
-LegacyEndpoints::~LegacyEndpoints() = default;
-
-void LegacyEndpoints::on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
-  restart_listener_ = std::move(listener);
-}
+      reflection_(api, *this) {}
 
 void LegacyEndpoints::identify(const k8s::PodView& pod) {
   identity_ = {pod.uid, pod.node_name, pod.addresses, pod.host_network, pod.ports};
@@ -109,7 +103,7 @@ void LegacyEndpoints::begin() {
 void LegacyEndpoints::end() {
   holding_ = false;
   watched_.reset();
-  retire_->arm(loop_.now());
+  reflection_.end();
 }
 
 // One object can be asked for by its name; several only with the whole namespace.
@@ -120,19 +114,16 @@ void LegacyEndpoints::watch() {
   const bool fresh = ask_for_all();
   if (watched_ && (watched_->empty() || *watched_ == wanted)) {
     // Nothing was kept of a Service that was not known.
-    if (fresh) reflector_->relist();
+    if (fresh) reflection_.relist();
     return;
   }
   watched_ = std::move(wanted);
-  retire_->disarm();
   k8s::ListRequest request;
   request.path = "/api/v1/namespaces/" + namespace_ + "/endpoints";
   request.resource = "endpoints";
   request.kind = "EndpointsList";
   request.field_selector = *watched_;
-  k8s::ReflectorSink& sink = *this;
-  reflector_ = std::make_unique<k8s::Reflector>(api_, std::move(request), sink);
-  if (restart_listener_) reflector_->on_restart(restart_listener_);
+  reflection_.begin(std::move(request));
 }
 
 // Returns whether some Service is new.

@@ -16,6 +16,7 @@
 
 #include "agent/core/drain.h"
 #include "agent/observe/emit.h"
+#include "agent/observe/reflection.h"
 #include "agent/observe/services.h"
 #include "agent/observe/verdict.h"
 #include "agent/report/log.h"
@@ -36,7 +37,6 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   // All must outlive this object.
   LegacyEndpoints(k8s::ApiClient& api, net::Loop& loop, report::Log& log, std::string pod_namespace,
                   const Services& services, Emit emit);
-  ~LegacyEndpoints() override;
 
   void identify(const k8s::PodView& pod);
   // The Services or their thresholds have changed.
@@ -51,7 +51,9 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   void end();
 
   // At most one listener; for metrics.
-  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener);
+  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
+    reflection_.on_restart(std::move(listener));
+  }
 
  private:
   struct Service {
@@ -87,7 +89,6 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   std::string namespace_;
   const Services& services_known_;
   Emit emit_;
-  std::function<void(k8s::WatchRestart)> restart_listener_;
 
   k8s::PodIdentity identity_;
   std::map<std::string, Service> services_;
@@ -96,8 +97,7 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   // The field selector of the reflector; empty: the whole namespace. nullopt: none is of use.
   std::optional<std::string> watched_;
   std::string last_error_;
-  std::unique_ptr<k8s::Reflector> reflector_;
-  std::unique_ptr<net::Timer> retire_;
+  Reflection reflection_;
 };
 
 }  // namespace lastcall::observe

@@ -49,16 +49,10 @@ OwnPod::OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name
       backoff_(milliseconds(200), seconds(5)),
       idle_backoff_(seconds(10), seconds(60)),
       retry_(loop.make_timer([this] { read(); })),
-      retire_(loop.make_timer([this] { reflector_.reset(); })) {}
-
-OwnPod::~OwnPod() = default;
+      reflection_(api, *this) {}
 
 void OwnPod::on_pod(std::function<void(const k8s::PodView&)> listener) {
   listener_ = std::move(listener);
-}
-
-void OwnPod::on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
-  restart_listener_ = std::move(listener);
 }
 
 void OwnPod::announce() {
@@ -81,16 +75,23 @@ void OwnPod::ask() {
   }
 }
 
+void OwnPod::get(std::string path, std::string_view resource,
+                 void (OwnPod::*done)(const net::Result<k8s::ApiAnswer>&)) {
+  k8s::ApiRequest request;
+  request.path = std::move(path);
+  request.verb = "get";
+  request.resource = resource;
+  request.limits = kLimits;
+  call_ = api_.fetch(
+      std::move(request), kObjectBytesMax,
+      [this, done](const net::Result<k8s::ApiAnswer>& answer) { (this->*done)(answer); });
+}
+
 void OwnPod::read() {
   idle_ = false;
   asked_at_ = loop_.now();
-  k8s::ApiRequest request;
-  request.path = "/api/v1/namespaces/" + name_.pod_namespace + "/pods/" + name_.name;
-  request.verb = "get";
-  request.resource = "pods";
-  request.limits = kLimits;
-  call_ = api_.fetch(std::move(request), kObjectBytesMax,
-                     [this](const net::Result<k8s::ApiAnswer>& answer) { on_answer(answer); });
+  get("/api/v1/namespaces/" + name_.pod_namespace + "/pods/" + name_.name, "pods",
+      &OwnPod::on_answer);
 }
 
 void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
@@ -160,15 +161,7 @@ void OwnPod::on_failure(const net::Error& error) {
 
 // ---- The Node -----------------------------------------------------------------------------
 
-void OwnPod::read_node() {
-  k8s::ApiRequest request;
-  request.path = "/api/v1/nodes/" + pod_->node_name;
-  request.verb = "get";
-  request.resource = "nodes";
-  request.limits = kLimits;
-  call_ = api_.fetch(std::move(request), kObjectBytesMax,
-                     [this](const net::Result<k8s::ApiAnswer>& answer) { on_node(answer); });
-}
+void OwnPod::read_node() { get("/api/v1/nodes/" + pod_->node_name, "nodes", &OwnPod::on_node); }
 
 void OwnPod::on_node(const net::Result<k8s::ApiAnswer>& answer) {
   if (!answer.ok()) {
@@ -200,27 +193,23 @@ void OwnPod::on_node(const net::Result<k8s::ApiAnswer>& answer) {
 
 void OwnPod::watch() {
   watching_ = true;
-  retire_->disarm();
   if (pod_) begin_watch();
 }
 
 void OwnPod::unwatch() {
   watching_ = false;
-  retire_->arm(loop_.now());
+  reflection_.end();
 }
 
 void OwnPod::begin_watch() {
-  if (reflector_ || !watchable_) return;
+  if (reflection_.lasts() || !watchable_) return;
   k8s::ListRequest request;
   request.path = "/api/v1/namespaces/" + name_.pod_namespace + "/pods";
   request.resource = "pods";
   request.kind = "PodList";
   request.field_selector = "metadata.name=" + name_.name;
   request.watch_idle = kWatchIdle;
-  k8s::ReflectorSink& sink = *this;
-  reflector_ =
-      std::make_unique<k8s::Reflector>(api_, std::move(request), sink, pod_->resource_version);
-  if (restart_listener_) reflector_->on_restart(restart_listener_);
+  reflection_.begin(std::move(request), pod_->resource_version);
 }
 
 net::Status OwnPod::on_change(k8s::WatchVerb verb, const k8s::PaddedText& object) {
@@ -253,7 +242,7 @@ void OwnPod::on_blind(const net::Error& error) {
   }
   if (error.code != net::ErrorCode::kForbidden) return;
   watchable_ = false;
-  retire_->arm(loop_.now());
+  reflection_.end();
 }
 
 }  // namespace lastcall::observe

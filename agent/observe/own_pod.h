@@ -13,6 +13,7 @@
 #include <string>
 
 #include "agent/observe/emit.h"
+#include "agent/observe/reflection.h"
 #include "agent/report/log.h"
 #include "k8s/api_client.h"
 #include "k8s/node_view.h"
@@ -34,7 +35,6 @@ class OwnPod final : private k8s::ReflectorSink {
 
   // `api`, `loop` and `log` must outlive this object.
   OwnPod(k8s::ApiClient& api, net::Loop& loop, report::Log& log, Name name, Emit emit);
-  ~OwnPod() override;
 
   // Readings begin at least this far apart, however often somebody asks: whoever reaches /hold
   // can make us ask.
@@ -59,9 +59,13 @@ class OwnPod final : private k8s::ReflectorSink {
   // Called with each reading, before its events are emitted.
   void on_pod(std::function<void(const k8s::PodView&)> listener);
   // At most one listener; for metrics.
-  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener);
+  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
+    reflection_.on_restart(std::move(listener));
+  }
 
  private:
+  void get(std::string path, std::string_view resource,
+           void (OwnPod::*done)(const net::Result<k8s::ApiAnswer>&));
   void read();
   void on_answer(const net::Result<k8s::ApiAnswer>& answer);
   void conclude(core::PodState state);
@@ -85,7 +89,6 @@ class OwnPod final : private k8s::ReflectorSink {
   Name name_;
   Emit emit_;
   std::function<void(const k8s::PodView&)> listener_;
-  std::function<void(k8s::WatchRestart)> restart_listener_;
   net::Backoff backoff_;
   net::Backoff idle_backoff_;
   net::Instant urgent_until_{};
@@ -104,8 +107,7 @@ class OwnPod final : private k8s::ReflectorSink {
   bool watching_ = false;
   bool watchable_ = true;
   std::string last_watch_error_;
-  std::unique_ptr<k8s::Reflector> reflector_;
-  std::unique_ptr<net::Timer> retire_;
+  Reflection reflection_;
 };
 
 // What a reading of the Pod object means for its stop.

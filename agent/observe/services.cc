@@ -20,23 +20,17 @@ Services::Services(k8s::ApiClient& api, net::Loop& loop, report::Log& log,
       emit_(std::move(emit)),
       backoff_(milliseconds(200), seconds(60)),
       retry_(loop.make_timer([this] { learn(); })),
-      retire_(loop.make_timer([this] { reflector_.reset(); })) {}
-
-Services::~Services() = default;
+      reflection_(api, *this) {}
 
 void Services::on_change(std::function<void()> listener) { listener_ = std::move(listener); }
-
-void Services::on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
-  restart_listener_ = std::move(listener);
-}
 
 void Services::identify(const k8s::PodView& pod) {
   if (labels_ == pod.labels) return;
   const bool first = !labels_;
   labels_ = pod.labels;
   for (auto& [name, candidate] : candidates_) candidate.selects = candidate.view.selects(*labels_);
-  if (reflector_) {
-    reflector_->relist();
+  if (reflection_.lasts()) {
+    reflection_.relist();
   } else if (first) {
     learn();
   }
@@ -65,7 +59,7 @@ void Services::end() {
   holding_ = false;
   lister_.reset();
   retry_->disarm();
-  retire_->arm(loop_.now());
+  reflection_.end();
 }
 
 // ---- Learning -----------------------------------------------------------------------------
@@ -80,10 +74,7 @@ k8s::ListRequest Services::request() const {
 
 void Services::learn() {
   if (holding_) {
-    retire_->disarm();
-    k8s::ReflectorSink& sink = *this;
-    reflector_ = std::make_unique<k8s::Reflector>(api_, request(), sink);
-    if (restart_listener_) reflector_->on_restart(restart_listener_);
+    reflection_.begin(request());
     return;
   }
   k8s::Lister::Callbacks callbacks;

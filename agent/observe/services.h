@@ -13,6 +13,7 @@
 
 #include "agent/core/drain.h"
 #include "agent/observe/emit.h"
+#include "agent/observe/reflection.h"
 #include "agent/observe/tuning.h"
 #include "agent/report/log.h"
 #include "k8s/api_client.h"
@@ -42,7 +43,6 @@ class Services final : private k8s::ReflectorSink {
   // All must outlive this object.
   Services(k8s::ApiClient& api, net::Loop& loop, report::Log& log, std::string pod_namespace,
            Tuning& tuning, Emit emit);
-  ~Services() override;
 
   // Who we are, from the own Pod object. The first call learns the Services; a later one with
   // other labels does so again while holding.
@@ -70,7 +70,9 @@ class Services final : private k8s::ReflectorSink {
   // At most one listener.
   void on_change(std::function<void()> listener);
   // At most one listener; for metrics.
-  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener);
+  void on_watch_restart(std::function<void(k8s::WatchRestart)> listener) {
+    reflection_.on_restart(std::move(listener));
+  }
 
  private:
   void learn();
@@ -96,7 +98,6 @@ class Services final : private k8s::ReflectorSink {
   Tuning& tuning_;
   Emit emit_;
   std::function<void()> listener_;
-  std::function<void(k8s::WatchRestart)> restart_listener_;
 
   std::optional<k8s::Labels> labels_;                 // of the pod
   std::map<std::string, k8s::ServiceView> incoming_;  // of a LIST under way
@@ -109,8 +110,7 @@ class Services final : private k8s::ReflectorSink {
   net::Backoff backoff_;                 // to a minute: nobody waits for them before the hold
   std::unique_ptr<net::Timer> retry_;
   std::string last_error_;
-  std::unique_ptr<k8s::Reflector> reflector_;  // while holding
-  std::unique_ptr<net::Timer> retire_;
+  Reflection reflection_;  // while holding
 };
 
 }  // namespace lastcall::observe

@@ -62,7 +62,7 @@ TEST(ServiceKind, PublishNotReadyIsTerminatingPlusAFixedDelay) {
 }
 
 TEST(ServiceKind, ManyEndpointsInManySlices) {
-  for (const std::size_t endpoints_max : {100, 1000}) {
+  for (const std::size_t endpoints_max : {std::size_t{100}, std::size_t{1000}}) {
     auto scenario = calm(ServiceTraits{});
     scenario.others = {1'100};
     scenario.endpoints_max = endpoints_max;

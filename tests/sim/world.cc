@@ -173,8 +173,8 @@ void World::schedule() {
       process_->local_server.send(request("POST", "/release"), [](const auto&) {});
     });
   }
-  for (const auto& [when, what] : scenario_.interventions) {
-    at(when, [this, &what] { what(server_); });
+  for (const auto& intervention : scenario_.interventions) {
+    at(intervention.first, [this, &intervention] { intervention.second(server_); });
   }
   schedule_troubles();
 }

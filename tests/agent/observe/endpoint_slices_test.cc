@@ -193,10 +193,11 @@ class UnmanagedSlicesTest : public testing::Test {
     ADD_FAILURE() << "nobody lists " << path;
   }
   void answer_slices(const std::string& address) {
-    answer("/endpointslices", "EndpointSliceList",
-           R"({"metadata":{"name":"manual-1","labels":{"kubernetes.io/service-name":"manual"}},)"
-           R"("addressType":"IPv4","endpoints":[{"addresses":[")" +
-               address + R"("]}]})");
+    std::string item =
+        R"({"metadata":{"name":"manual-1","labels":{"kubernetes.io/service-name":"manual"}},)"
+        R"("addressType":"IPv4","endpoints":[{"addresses":[")";
+    item.append(address).append(R"("]}]})");
+    answer("/endpointslices", "EndpointSliceList", item);
   }
 
   // The consumers that the decision knows now.
