@@ -104,8 +104,7 @@ std::optional<Verdict> judge_unmanaged(const Slices& slices) {
 
 EndpointSlices::EndpointSlices(k8s::ApiClient& api, net::Loop& loop, report::Log& log,
                                std::string pod_namespace, const Services& services, Emit emit)
-    : api_(api),
-      loop_(loop),
+    : loop_(loop),
       log_(log),
       namespace_(std::move(pod_namespace)),
       services_known_(services),

@@ -120,7 +120,6 @@ class EndpointSlices final : private k8s::ReflectorSink {
   void on_blind(const net::Error& error) override;
   void on_sight() override;
 
-  k8s::ApiClient& api_;
   net::Loop& loop_;
   report::Log& log_;
   std::string namespace_;

@@ -28,11 +28,9 @@ Verdict judge(const std::optional<k8s::EndpointsView>& endpoints, bool publish_n
   return {Presence::kWithdrawn, "absent"};
 }
 
-LegacyEndpoints::LegacyEndpoints(k8s::ApiClient& api, net::Loop& loop, report::Log& log,
-                                 std::string pod_namespace, const Services& services, Emit emit)
-    : api_(api),
-      loop_(loop),
-      log_(log),
+LegacyEndpoints::LegacyEndpoints(k8s::ApiClient& api, report::Log& log, std::string pod_namespace,
+                                 const Services& services, Emit emit)
+    : log_(log),
       namespace_(std::move(pod_namespace)),
       services_known_(services),
       emit_(std::move(emit)),

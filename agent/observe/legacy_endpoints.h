@@ -35,7 +35,7 @@ namespace lastcall::observe {
 class LegacyEndpoints final : private k8s::ReflectorSink {
  public:
   // All must outlive this object.
-  LegacyEndpoints(k8s::ApiClient& api, net::Loop& loop, report::Log& log, std::string pod_namespace,
+  LegacyEndpoints(k8s::ApiClient& api, report::Log& log, std::string pod_namespace,
                   const Services& services, Emit emit);
 
   void identify(const k8s::PodView& pod);
@@ -83,8 +83,6 @@ class LegacyEndpoints final : private k8s::ReflectorSink {
   void on_blind(const net::Error& error) override;
   void on_sight() override;
 
-  k8s::ApiClient& api_;
-  net::Loop& loop_;
   report::Log& log_;
   std::string namespace_;
   const Services& services_known_;

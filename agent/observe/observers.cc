@@ -12,7 +12,7 @@ Observers::Observers(k8s::ApiClient& api, net::Loop& loop, report::Log& log, con
       slices_(api, loop, log, options.pod_namespace, services_, emit_) {
   services_.on_change([this] { on_services(); });
   if (!options.legacy_endpoints) return;
-  legacy_endpoints_.emplace(api, loop, log, options.pod_namespace, services_, emit_);
+  legacy_endpoints_.emplace(api, log, options.pod_namespace, services_, emit_);
   slices_.on_verdict([this](const std::string& service, core::Presence presence) {
     legacy_endpoints_->on_slices(service, presence);
   });

@@ -57,15 +57,15 @@ TEST(AnnotationPrecedence, TheServiceGoesBeforeThePodAndThePodBeforeTheFile) {
   const auto outcome = run(scenario);
   expect_released(outcome, "all-gone", milliseconds(2'500), milliseconds(2'700));
   using Duration = core::Sourced<core::Duration>;
-  EXPECT_EQ(thresholds(outcome).settle, Duration(seconds(1), Source::kServiceAnnotation));
-  EXPECT_EQ(thresholds(outcome).blind, Duration(seconds(9), Source::kPodAnnotation));
-  EXPECT_EQ(thresholds(outcome, "svc-1").settle, Duration(seconds(2), Source::kPodAnnotation));
+  EXPECT_EQ(thresholds(outcome).settle, (Duration{seconds(1), Source::kServiceAnnotation}));
+  EXPECT_EQ(thresholds(outcome).blind, (Duration{seconds(9), Source::kPodAnnotation}));
+  EXPECT_EQ(thresholds(outcome, "svc-1").settle, (Duration{seconds(2), Source::kPodAnnotation}));
 
   arrange(scenario, {annotate("svc-0", {{"lastcall/settle", "1s"}})});
   const auto without_pod = run(scenario);
   expect_released(without_pod, "all-gone", milliseconds(4'500), milliseconds(4'700));
-  EXPECT_EQ(thresholds(without_pod, "svc-1").settle, Duration(seconds(4), Source::kConfigFile));
-  EXPECT_EQ(thresholds(without_pod).blind, Duration(seconds(25), Source::kDefault));
+  EXPECT_EQ(thresholds(without_pod, "svc-1").settle, (Duration{seconds(4), Source::kConfigFile}));
+  EXPECT_EQ(thresholds(without_pod).blind, (Duration{seconds(25), Source::kDefault}));
 }
 
 // Every duration, each with a value of its own: `first` milliseconds, and so on.
