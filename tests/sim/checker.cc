@@ -12,6 +12,8 @@ using std::chrono::seconds;
 constexpr seconds kGrain{1};
 // How long a local hook waits for the Pod object before the hold begins without it.
 constexpr seconds kPatience{1};
+// Readings of the Pod object are at least so far apart.
+constexpr milliseconds kReadingInterval{500};
 // From a decision to what is seen of it.
 constexpr milliseconds kInstantly{5};
 // The longest backoff, and the request that follows it.
@@ -73,9 +75,13 @@ void Checker::on_snapshot(const core::Snapshot& snapshot) {
   ended_unproven_ = snapshot.phase == core::Phase::kReleased && !snapshot.deadline_proven;
 }
 
-void Checker::on_release(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
-                         net::Instant now) {
-  check_in_time(life, now);
+void Checker::on_release(const std::string& answer, const core::Snapshot& snapshot,
+                         const Life& life, const Stop& stop, net::Instant now) {
+  check_in_time(life, stop, now);
+  if (answer == "container-restart") {
+    check_restart(life);
+    return;
+  }
   if (!snapshot.hold_end) {
     check_unreleased(snapshot, life, stop, now);
     return;
@@ -88,6 +94,18 @@ void Checker::on_release(const core::Snapshot& snapshot, const Life& life, const
     check_named(snapshot, stop);
   }
   check_liveness_after_healing(snapshot, stop);
+}
+
+// What looks like the restart of one container is answered at once: where neither the Pod nor
+// anything else that may be read shows the stop.
+void Checker::check_restart(const Life& life) {
+  const bool unseen = !shows_in_pod(scenario_.stop) && !scenario_.node_readable;
+  expect(unseen && life.read_pod && !life.read_ending, "S1", "taken for a container restart");
+}
+
+void Checker::on_hooks_left(const core::Snapshot& snapshot, std::size_t left) {
+  expect(snapshot.phase != core::Phase::kReleased || left == 0, "S2",
+         std::to_string(left) + " more hooks are not answered");
 }
 
 void Checker::check_all_gone(const core::Snapshot& snapshot, const Stop& stop) {
@@ -215,31 +233,48 @@ void Checker::check_unreleased(const core::Snapshot& snapshot, const Life& life,
   }
   const bool unverified = scenario_.hook == HookKind::kKubelet || bound < kPatience;
   const auto waited = now - life.hook_at.value_or(now);
-  expect(snapshot.phase == core::Phase::kServing && unverified && !life.read_ending &&
+  const bool proven = life.read_ending || life.read_shutdown;
+  expect(snapshot.phase == core::Phase::kServing && unverified && !proven &&
              waited + scenario_.margin >= bound,
          "S1", "answered without a hold after " + text(waited));
 }
 
-void Checker::check_in_time(const Life& life, net::Instant now) {
-  expect(now <= latest_answer(life), "S2",
-         "answered " + text(now - latest_answer(life)) + " too late");
+void Checker::check_in_time(const Life& life, const Stop& stop, net::Instant now) {
+  const net::Instant latest = latest_answer(life, stop);
+  expect(now <= latest, "S2", "answered " + text(now - latest) + " too late");
 }
 
-void Checker::on_kill(const Life& life, net::Instant now) {
+void Checker::on_kill(const Life& life, const Stop& stop, net::Instant now) {
   if (!life.hook_at) return;
-  expect(now <= latest_answer(life), "S2",
-         "never answered; due " + text(now - latest_answer(life)) + " ago");
+  const net::Instant latest = latest_answer(life, stop);
+  expect(now <= latest, "S2", "never answered; due " + text(now - latest) + " ago");
 }
 
-// What an agent can know: the deadline it has read, to the grain of its notation; else the grace
-// period, from a trusted hook or from when it has learnt what a hook of the network is about;
-// else nothing but `blind`.
-net::Instant Checker::latest_answer(const Life& life) const {
+// What an agent can know: the deadline it has read, to the grain of its notation, and one that
+// the watch on its Pod has shown it; else the grace period, from a trusted hook or from when it
+// has learnt what a hook of the network is about; else nothing but `blind`.
+net::Instant Checker::latest_answer(const Life& life, const Stop& stop) const {
   if (!life.read_pod) return *life.hook_at + scenario_.blind + kInstantly;
-  const net::Instant heard = std::max(*life.hook_at, life.told_at);
-  net::Instant by = (scenario_.hook == HookKind::kLocal ? *life.hook_at : heard) + scenario_.grace;
-  if (life.read_deletion) by = std::min(by, life.deadline + kGrain);
+  net::Instant heard = std::max(*life.hook_at, life.told_at);
+  const bool trusted = scenario_.hook != HookKind::kKubelet;
+  net::Instant by = (trusted ? *life.hook_at : heard) + scenario_.grace;
+  if (life.read_deletion) {
+    by = std::min(by, life.deadline + kGrain);
+    const auto known_at = deadline_known_at(stop);
+    if (known_at && *stop.deadline < life.deadline) {
+      by = std::min(by, *stop.deadline + kGrain);
+      heard = std::max(heard, *known_at);
+    }
+  }
   return std::max(by - scenario_.margin, heard) + kInstantly;
+}
+
+// When the watch on the Pod, and the reading that follows it, have told the deadline.
+std::optional<net::Instant> Checker::deadline_known_at(const Stop& stop) const {
+  const auto sound = sound_since(stop);
+  if (!stop.deadline || !sound || scenario_.pod_watch_forbidden) return std::nullopt;
+  return std::max({stop.deadline_at, *sound, stop.last_restart + kRecovery}) + kReadingInterval +
+         on_its_way() + kPropagation;
 }
 
 void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop) {
@@ -279,6 +314,10 @@ void Checker::on_liveness(std::optional<net::Duration> waited) {
 }
 
 void Checker::on_exit(bool exited) { expect(exited, "S2", "the agent stays after the release"); }
+
+void Checker::on_exit_with(std::size_t waiting) {
+  expect(waiting == 0, "S1", "the agent leaves " + std::to_string(waiting) + " hooks alone");
+}
 
 std::vector<config::Annotations> Checker::asked() const {
   std::vector<config::Annotations> all;

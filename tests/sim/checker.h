@@ -20,7 +20,8 @@ struct Life {
   bool read_ending = false;             // in which something is ending the pod:
   bool read_deletion = false;           // a deletionTimestamp,
   net::Instant deadline{};              // which is this, in true time
-  net::Instant told_at{};               // when it last heard anything new of it
+  bool read_shutdown = false;           // the Node shuts down, as it has been given that
+  net::Instant told_at{};               // when it last heard anything new of them
 };
 
 // What is known of the stop as a whole.
@@ -28,6 +29,7 @@ struct Stop {
   net::Instant began{};                  // the DELETE, or what took its place
   std::optional<net::Instant> hook_at;   // when the kubelet first ran the hook
   std::optional<net::Instant> deadline;  // the true deletionTimestamp
+  net::Instant deadline_at{};            // since when it is this
   net::Instant last_restart{};
   std::optional<net::Instant> healed;
   bool operator_released = false;
@@ -47,15 +49,19 @@ class Checker {
   void on_request(net::Instant now);  // S5
   void on_life() { phase_ = core::Phase::kServing; }
   void on_snapshot(const core::Snapshot& snapshot);  // S4
-  // The stop's hook was answered: S1, S2, S3, S6.
-  void on_release(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
-                  net::Instant now);
+  // The stop's hook was answered, in this word: S1, S2, S3, S6.
+  void on_release(const std::string& answer, const core::Snapshot& snapshot, const Life& life,
+                  const Stop& stop, net::Instant now);
+  // And so many others were not.
+  void on_hooks_left(const core::Snapshot& snapshot, std::size_t left);
   // The kubelet has lost patience before the hook was answered: S2.
-  void on_kill(const Life& life, net::Instant now);
+  void on_kill(const Life& life, const Stop& stop, net::Instant now);
   // A container of a living pod restarted, and its hook waited so long; nullopt: until the end.
   void on_liveness(std::optional<net::Duration> waited);
   // The agent was told to end after the release, and has, or has not.
   void on_exit(bool exited);
+  // The agent has ended while so many hooks were waiting.
+  void on_exit_with(std::size_t waiting);
 
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
@@ -68,7 +74,8 @@ class Checker {
   void check_named(const core::Snapshot& snapshot, const Stop& stop);
   void check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
                         net::Instant now);
-  void check_in_time(const Life& life, net::Instant now);
+  void check_in_time(const Life& life, const Stop& stop, net::Instant now);
+  void check_restart(const Life& life);
   void check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop);
   void expect(bool holds, const char* invariant, const std::string& what);
 
@@ -85,7 +92,8 @@ class Checker {
   [[nodiscard]] Millis hold_min() const;
   [[nodiscard]] std::optional<Millis> hold_max() const;
   [[nodiscard]] net::Duration reserve(net::Duration grace) const;
-  [[nodiscard]] net::Instant latest_answer(const Life& life) const;
+  [[nodiscard]] net::Instant latest_answer(const Life& life, const Stop& stop) const;
+  [[nodiscard]] std::optional<net::Instant> deadline_known_at(const Stop& stop) const;
 
   const Scenario& scenario_;
   const Truth& truth_;

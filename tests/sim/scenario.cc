@@ -99,6 +99,26 @@ void draw_troubles(RandomSource& random, Scenario& s) {
 
 }  // namespace
 
+const char* to_string(StopKind stop) {
+  switch (stop) {
+    case StopKind::kDeletion:
+      return "deletion";
+    case StopKind::kForceDeletion:
+      return "deletion by force";
+    case StopKind::kApiEviction:
+      return "eviction by the API";
+    case StopKind::kShutdown:
+      return "shutdown, published";
+    case StopKind::kEviction:
+      return "eviction, published";
+    case StopKind::kNodeShutdown:
+      return "shutdown of the node";
+    case StopKind::kNodePressure:
+      return "eviction under pressure";
+  }
+  return "?";
+}
+
 std::string service_name(std::size_t index) { return "svc-" + std::to_string(index); }
 
 Scenario draw_scenario(std::uint64_t seed) {

@@ -22,14 +22,28 @@ using Millis = std::chrono::milliseconds;
 enum class HookKind {
   kKubelet,  // preStop.httpGet on the pod-facing listener: a broken connection is the end of it
   kLocal,    // lastcall-hook on the local listener: comes back after a broken connection
+  kNone,     // no container has a hook: the agent, a plain sidecar, gets its SIGTERM at once
 };
 
 // What ends the pod.
 enum class StopKind {
   kDeletion,
-  kShutdown,  // of the node: no deletionTimestamp, slices never change
-  kEviction,  // by the kubelet: no deletionTimestamp, the pod has failed and leaves its slices
+  kForceDeletion,  // the object goes at once; the kubelet grants the grace period all the same
+  kApiEviction,    // a deletion, with DisruptionTarget
+  // By the kubelet, once its status has been published: no deletionTimestamp.
+  kShutdown,  // of the node: slices never change
+  kEviction,  // the pod has failed and leaves its slices
+  // By the kubelet, as long as hooks run: the Pod shows nothing, only its Node does (kubernetes
+  // 1.36, status_manager.go), and slices never change.
+  kNodeShutdown,
+  kNodePressure,
 };
+
+[[nodiscard]] const char* to_string(StopKind stop);
+// Whether the Pod says what ends it.
+[[nodiscard]] inline bool shows_in_pod(StopKind stop) {
+  return stop != StopKind::kNodeShutdown && stop != StopKind::kNodePressure;
+}
 
 // What one Service is like, and what it says.
 struct ServiceTraits {
@@ -50,6 +64,8 @@ struct Scenario {
   std::optional<Millis> hold_max{};
   bool ignore_last_resort = false;
   HookKind hook = HookKind::kLocal;
+  int containers = 1;  // that have this hook
+  bool watch_pod = false;
 
   // The cluster.
   std::vector<int> others{2};           // for each Service: how many other pods stand behind it
@@ -68,6 +84,8 @@ struct Scenario {
     std::optional<Millis> off_at{};  // the controller is switched off: what it wrote stays
   };
   std::optional<Legacy> legacy{};
+  bool node_readable = false;  // by the agent's role
+  bool pod_watch_forbidden = false;
   bool services_forbidden = false;
   bool slices_forbidden = false;
 
@@ -76,14 +94,18 @@ struct Scenario {
   StopKind stop = StopKind::kDeletion;
   Millis stop_at{5'000};
   Millis hook_delay{50};  // from then until the kubelet runs the hook
+  // A second DELETE. Without grace the object goes, and the kubelet stays with what it granted.
   struct Shortening {
     Millis after{};  // the first DELETE
     std::chrono::seconds grace{};
+    bool hook_again = true;
   };
-  std::optional<Shortening> shortening{};  // a second DELETE; the hook is run again
-  std::optional<Millis> others_fail_at{};  // all other pods turn not ready
-  std::optional<Millis> replacement_at{};  // and another becomes ready
-  std::vector<Millis> moves_at{};          // the own entry moves to another slice
+  std::optional<Shortening> shortening{};
+  std::optional<Millis> kubelet_restart_at{};  // it forgets its hooks, and runs them again
+  std::vector<Millis> sigterms_at{};           // to the agent, beside that at the end of a stop
+  std::optional<Millis> others_fail_at{};      // all other pods turn not ready
+  std::optional<Millis> replacement_at{};      // and another becomes ready
+  std::vector<Millis> moves_at{};              // the own entry moves to another slice
   Millis move_gap{10};
   std::optional<Millis> operator_release_at{};
   // Anything else that is done to the cluster: before the agent starts, and later.

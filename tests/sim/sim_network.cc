@@ -110,16 +110,21 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
       answer(200, "text/html", "<html><body>Please log in</body></html>");
       return;
     }
-    if (const auto* pod = own_pod()) reading_ = read(*pod);
+    if (const auto* pod = asked_for<fakes::Pod>(fakes::Resource::kPods)) reading_ = read(*pod);
+    if (const auto* node = asked_for<fakes::Node>(fakes::Resource::kNodes)) {
+      node_reading_ = NodeReading{node->ready_status != "True"};
+    }
     at_server_ = true;
     network_.server_.serve({request_.method, target_, request_.headers, request_.body}, *this);
   }
 
-  [[nodiscard]] const fakes::Pod* own_pod() const {
-    const auto name = target_.find("/pods/");
-    if (name == std::string::npos) return nullptr;
-    return network_.server_.store().get<fakes::Pod>(fakes::Resource::kPods,
-                                                    target_.substr(name + 6));
+  // The object that this request names; nullptr: it lists, or there is no such object.
+  template <class T>
+  [[nodiscard]] const T* asked_for(fakes::Resource resource) const {
+    const std::string folder = "/" + std::string(fakes::plural(resource)) + "/";
+    const auto at = target_.find(folder);
+    if (at == std::string::npos) return nullptr;
+    return network_.server_.store().get<T>(resource, target_.substr(at + folder.size()));
   }
 
   void refuse() {
@@ -252,6 +257,9 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   void tell_reading() const {
     const bool sound = status_ == 200 && !harmed_;
     if (reading_ && sound && network_.on_pod_reading_) network_.on_pod_reading_(*reading_);
+    if (node_reading_ && sound && network_.on_node_reading_) {
+      network_.on_node_reading_(*node_reading_);
+    }
   }
 
   void finish(const net::Status& outcome, const std::string& how) {
@@ -298,6 +306,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   bool harmed_ = false;
   int status_ = 0;
   std::optional<PodReading> reading_;
+  std::optional<NodeReading> node_reading_;
   net::Instant last_at_{};
   std::deque<std::pair<net::Instant, Item>> queue_;
   std::unique_ptr<net::Timer> arrive_;

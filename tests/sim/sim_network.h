@@ -46,6 +46,11 @@ struct PodReading {
   bool ending = false;  // by a deletion, an eviction or a node shutdown
 };
 
+// And of its Node.
+struct NodeReading {
+  bool shutting_down = false;
+};
+
 class SimNetwork final : public net::HttpClient {
  public:
   // All must outlive the network, and the network its calls.
@@ -71,6 +76,9 @@ class SimNetwork final : public net::HttpClient {
   void on_pod_reading(std::function<void(const PodReading&)> listener) {
     on_pod_reading_ = std::move(listener);
   }
+  void on_node_reading(std::function<void(const NodeReading&)> listener) {
+    on_node_reading_ = std::move(listener);
+  }
 
  private:
   class Call;
@@ -89,6 +97,7 @@ class SimNetwork final : public net::HttpClient {
   std::function<std::optional<HostileAnswer>(const std::string&)> impostor_;
   std::function<void()> on_request_;
   std::function<void(const PodReading&)> on_pod_reading_;
+  std::function<void(const NodeReading&)> on_node_reading_;
   std::set<Call*> open_;
 };
 

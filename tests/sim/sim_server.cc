@@ -1,5 +1,6 @@
 #include "tests/sim/sim_server.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lastcall::sim {
@@ -15,8 +16,7 @@ class SimServer::ParkedResponder final : public net::Responder {
     const auto answered = std::exchange(parked_->answered, nullptr);
     if (answered && !parked_->server->swallowing_) answered(response);
   }
-  // Callers in the simulation never hang up first.
-  void on_gone(std::function<void()> /*callback*/) override {}
+  void on_gone(std::function<void()> callback) override { parked_->gone = std::move(callback); }
 
  private:
   std::shared_ptr<Parked> parked_;
@@ -31,9 +31,25 @@ void SimServer::send(const net::ServerRequest& request, Answered answered) {
     answered(net::ServerResponse{.body = "released\n"});
     return;
   }
-  auto parked = std::make_shared<Parked>(Parked{this, std::move(answered)});
+  auto parked = std::make_shared<Parked>(Parked{this, std::move(answered), {}});
   parked_.push_back(parked);
   handler_(request, std::make_unique<ParkedResponder>(std::move(parked)));
+}
+
+void SimServer::hang_up() {
+  for (const auto& weak : std::exchange(parked_, {})) {
+    const auto parked = weak.lock();
+    if (!parked || !std::exchange(parked->answered, nullptr)) continue;
+    if (const auto gone = std::exchange(parked->gone, nullptr)) gone();
+  }
+}
+
+std::size_t SimServer::waiting() const {
+  return static_cast<std::size_t>(
+      std::count_if(parked_.begin(), parked_.end(), [](const auto& weak) {
+        const auto parked = weak.lock();
+        return parked && parked->answered;
+      }));
 }
 
 void SimServer::die() {

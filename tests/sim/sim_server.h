@@ -1,6 +1,7 @@
 // A listener of the agent's, with its callers on the other side.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +28,10 @@ class SimServer final : public net::HttpServer {
 
   // The process behind it has died: connections break, and nothing is accepted any more.
   void die();
+  // All callers go without waiting for their answers.
+  void hang_up();
+  // Callers that wait.
+  [[nodiscard]] std::size_t waiting() const;
   // Answers are lost on their way, and callers wait for ever.
   void swallow_answers() { swallowing_ = true; }
   // Answers everything 200 "released" by itself.
@@ -36,6 +41,7 @@ class SimServer final : public net::HttpServer {
   struct Parked {
     SimServer* server;
     Answered answered;  // empty: over
+    std::function<void()> gone{};
   };
   class ParkedResponder;
 

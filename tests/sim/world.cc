@@ -12,8 +12,11 @@ using std::chrono::seconds;
 
 constexpr const char* kNamespace = "shop";
 constexpr const char* kPod = "own";
+constexpr const char* kNode = "node-a";
+constexpr const char* kContainerRestart = "container-restart";
 constexpr Millis kReconnect{250};  // lastcall-hook
 constexpr Millis kProcessStart{300};
+constexpr Millis kKubeletStart{2'000};
 constexpr Millis kSigtermDelay{50};
 constexpr Millis kExitPatience{1'000};
 
@@ -69,6 +72,7 @@ World::World(Scenario scenario, std::uint64_t seed, bool recording, Sabotage sab
     checker_.on_request(loop_.now());
   });
   network_.on_pod_reading([this](const PodReading& reading) { on_pod_reading(reading); });
+  network_.on_node_reading([this](const NodeReading& reading) { on_node_reading(reading); });
 }
 
 World::~World() = default;
@@ -97,6 +101,7 @@ void World::build_cluster() {
     }
   }
   server_.store().put(std::move(own));
+  server_.store().put(fakes::Node{.name = kNode});
   auto& endpoints = server_.endpoints();
   if (scenario_.legacy) {
     endpoints.set_endpoints_max(scenario_.legacy->endpoints_max);
@@ -111,6 +116,11 @@ void World::build_cluster() {
   server_.slices().set_delay(scenario_.controller_delay);
   server_.slices().set_write_gap(scenario_.write_gap);
   if (scenario_.legacy) endpoints.set_delay(scenario_.legacy->controller_delay);
+  limit_role();
+  if (scenario_.pod_watch_forbidden) {
+    server_.forbid("list", "pods");
+    server_.forbid("watch", "pods");
+  }
   if (scenario_.services_forbidden) server_.forbid("list", "services");
   if (scenario_.slices_forbidden) {
     server_.forbid("list", "endpointslices");
@@ -148,6 +158,10 @@ void World::schedule() {
   if (scenario_.legacy && scenario_.legacy->off_at) {
     at(*scenario_.legacy->off_at, [this] { server_.endpoints().pause(); });
   }
+  if (scenario_.kubelet_restart_at) {
+    at(*scenario_.kubelet_restart_at, [this] { restart_kubelet(); });
+  }
+  for (const auto when : scenario_.sigterms_at) at(when, [this] { send_sigterm(); });
   if (scenario_.others_fail_at) {
     at(*scenario_.others_fail_at, [this] {
       for (const auto& [name, object] :
@@ -228,17 +242,34 @@ void World::heal() {
   network_.set_faults({});
   network_.set_down(false);
   server_.allow_all();
+  limit_role();
   network_.reset_all();
+}
+
+// A Role cannot grant what has no namespace.
+void World::limit_role() {
+  if (!scenario_.node_readable) server_.forbid("get", "nodes");
 }
 
 void World::begin_stop() {
   stop_.began = loop_.now();
+  end_pod();
+  note_deadline();
+  loop_.after(scenario_.hook_delay, [this] { stop_containers(); });
+}
+
+void World::end_pod() {
+  journal_.write("cluster", to_string(scenario_.stop));
   switch (scenario_.stop) {
     case StopKind::kDeletion:
-      journal_.write("cluster", "DELETE");
       server_.delete_pod(kPod);
-      stop_.deadline = true_instant(
-          *server_.store().get<fakes::Pod>(fakes::Resource::kPods, kPod)->deletion_timestamp);
+      break;
+    case StopKind::kForceDeletion:
+      server_.delete_pod(kPod, seconds(0));
+      break;
+    case StopKind::kApiEviction:
+      server_.update_pod(kPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
+      server_.delete_pod(kPod);
       break;
     case StopKind::kShutdown:
       server_.update_pod(kPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
@@ -249,31 +280,73 @@ void World::begin_stop() {
         pod.reason = "Evicted";
       });
       break;
+    case StopKind::kNodeShutdown:
+      server_.store().put(fakes::Node{kNode, "False", "node is shutting down"});
+      break;
+    case StopKind::kNodePressure:
+      server_.store().put(fakes::Node{.name = kNode, .pressures = {"DiskPressure"}});
+      break;
   }
-  loop_.after(scenario_.hook_delay, [this] {
-    stop_.hook_at = loop_.now();
-    kill_at_ = loop_.now() + scenario_.grace;
-    kill_timer_->arm(*kill_at_);
-    send_hook();
-  });
+}
+
+const fakes::Pod* World::own_pod() {
+  return server_.store().get<fakes::Pod>(fakes::Resource::kPods, kPod);
+}
+
+void World::note_deadline() {
+  const auto* pod = own_pod();
+  if (pod == nullptr || !pod->deletion_timestamp) return;
+  stop_.deadline = true_instant(*pod->deletion_timestamp);
+  stop_.deadline_at = loop_.now();
 }
 
 // The kubelet starts over with the new grace period, hooks included.
 void World::shorten() {
-  if (scenario_.stop != StopKind::kDeletion || !hook_waits_) return;
+  const auto* pod = own_pod();
+  if (pod == nullptr || !pod->deletion_timestamp || !hook_waits_) return;
+  const auto& again = *scenario_.shortening;
   journal_.write("cluster", "second DELETE");
-  server_.delete_pod(kPod, scenario_.shortening->grace);
-  const auto* pod = server_.store().get<fakes::Pod>(fakes::Resource::kPods, kPod);
-  stop_.deadline = true_instant(*pod->deletion_timestamp);
-  kill_at_ = std::min(*kill_at_, loop_.now() + *pod->deletion_grace);
+  server_.delete_pod(kPod, again.grace);
+  if ((pod = own_pod())) {
+    note_deadline();
+    kill_at_ = std::min(*kill_at_, loop_.now() + *pod->deletion_grace);
+    kill_timer_->arm(*kill_at_);
+  }
+  if (again.hook_again) run_hooks();
+}
+
+// ---- The kubelet --------------------------------------------------------------------------
+
+void World::stop_containers() {
+  stop_.hook_at = loop_.now();
+  kill_at_ = loop_.now() + scenario_.grace;
   kill_timer_->arm(*kill_at_);
-  send_hook();
+  hook_waits_ = true;
+  run_hooks();
+}
+
+void World::run_hooks() {
+  if (scenario_.hook == HookKind::kNone) {
+    send_sigterm();
+    return;
+  }
+  for (int i = 0; i < scenario_.containers; ++i) send_hook();
+}
+
+// What it has called over the network is cut off; lastcall-hook lives on in its container.
+void World::restart_kubelet() {
+  if (!hook_waits_) return;
+  journal_.write("kubelet", "starts anew");
+  if (process_->agent) process_->pod_server.hang_up();
+  loop_.after(kKubeletStart, [this] {
+    if (hook_waits_) run_hooks();
+  });
 }
 
 void World::kill() {
   journal_.write("kubelet", "SIGKILL");
   if (!hook_waits_ || just_answered_) return;
-  checker_.on_kill(process_->life, loop_.now());
+  checker_.on_kill(process_->life, stop_, loop_.now());
   finish("killed");
 }
 
@@ -292,6 +365,7 @@ config::Settings World::settings() const {
   settings.hold_max.value = scenario_.hold_max;
   settings.last_endpoint.value =
       scenario_.ignore_last_resort ? config::LastEndpoint::kIgnore : config::LastEndpoint::kWait;
+  settings.watch_pod.value = scenario_.watch_pod;
   settings.endpoints.value = scenario_.legacy.has_value();
   if (scenario_.configure) scenario_.configure(settings);
   return settings;
@@ -309,7 +383,8 @@ void World::start_agent() {
   net::HttpClient& http = wrapped_ ? *wrapped_ : network_;
   process.agent = std::make_unique<agent::Agent>(
       settings(), agent::Seams{loop_, http, process.pod_server, process.local_server, *this});
-  process.agent->on_exit([this] { exited_ = true; });
+  exited_ = false;
+  process.agent->on_exit([this] { on_exit(); });
   process.agent->start();
 }
 
@@ -350,6 +425,7 @@ void World::send_hook() {
 void World::on_hook_answered(const std::optional<net::ServerResponse>& response) {
   if (!hook_waits_ || over_) return;
   const bool local = scenario_.hook == HookKind::kLocal;
+  if (response) ++outcome_.hooks_answered;
   if (local && (!response || response->status != 200)) {
     loop_.after(kReconnect, [this] { send_hook(); });
   } else if (!response) {
@@ -357,6 +433,7 @@ void World::on_hook_answered(const std::optional<net::ServerResponse>& response)
   } else {
     journal_.write("kubelet", "hook answered ", std::to_string(response->status), " ",
                    response->body);
+    if (answer_.empty()) answer_ = response->body.substr(0, response->body.find('\n'));
     just_answered_ = true;
   }
 }
@@ -374,13 +451,39 @@ void World::on_pod_reading(const PodReading& reading) {
   life.deadline = deadline;
 }
 
+void World::on_node_reading(const NodeReading& reading) {
+  Life& life = process_->life;
+  if (std::exchange(life.read_shutdown, reading.shutting_down) != reading.shutting_down) {
+    life.told_at = loop_.now();
+  }
+}
+
 void World::send_sigterm() {
+  if (!process_->agent || over_) return;
+  journal_.write("kubelet", "SIGTERM to the agent");
+  auto& reached = process_->life.hook_at;
+  if (has_begun() && !reached) reached = loop_.now();
+  process_->agent->on_sigterm();
+}
+
+// Before the stop its container alone was restarted. In a stop it has left its callers alone, and
+// is started again as a native sidecar is.
+void World::on_exit() {
+  journal_.write("kubelet", "the agent has ended");
+  exited_ = true;
+  const std::size_t waiting = process_->pod_server.waiting() + process_->local_server.waiting();
+  checker_.on_exit_with(waiting);
+  if (has_begun() && waiting == 0) return;
+  loop_.after(Millis(0), [this] { restart_agent(); });
+}
+
+// After the release, as soon as the other containers have ended.
+void World::end_agent() {
   if (!process_->agent || outcome_.snapshot->phase != core::Phase::kReleased) {
     over_ = true;
     return;
   }
-  journal_.write("kubelet", "SIGTERM to the agent");
-  process_->agent->on_sigterm();
+  if (scenario_.hook != HookKind::kNone) send_sigterm();
   loop_.after(kExitPatience, [this] {
     checker_.on_exit(exited_);
     over_ = true;
@@ -405,7 +508,13 @@ Outcome World::run() {
 
 void World::after_step() {
   if (process_->agent) checker_.on_snapshot(process_->agent->snapshot());
-  if (just_answered_ && hook_waits_) settle_release();
+  if (!hook_waits_) return;
+  if (scenario_.hook == HookKind::kNone && process_->agent) {
+    const bool released = process_->agent->snapshot().phase == core::Phase::kReleased;
+    if (released || exited_) answer_ = released ? "released" : kContainerRestart;
+    just_answered_ = released || exited_;
+  }
+  if (just_answered_) settle_release();
 }
 
 void World::settle_release() {
@@ -415,8 +524,10 @@ void World::settle_release() {
   if (const auto withdrawn = truth_.withdrawn_at()) outcome_.withdrawn = *withdrawn - stop_.began;
   outcome_.how = classify(snapshot);
   outcome_.snapshot = snapshot;
-  checker_.on_release(snapshot, process_->life, stop_, loop_.now());
-  loop_.after(kSigtermDelay, [this] { send_sigterm(); });
+  checker_.on_release(answer_, snapshot, process_->life, stop_, loop_.now());
+  checker_.on_hooks_left(snapshot,
+                         process_->pod_server.waiting() + process_->local_server.waiting());
+  loop_.after(kSigtermDelay, [this] { end_agent(); });
 }
 
 void World::finish(std::string how) {
@@ -425,6 +536,7 @@ void World::finish(std::string how) {
 }
 
 std::string World::classify(const core::Snapshot& snapshot) const {
+  if (answer_ == kContainerRestart) return kContainerRestart;
   if (!snapshot.hold_end) return "unverified";
   const bool unseen = std::any_of(
       snapshot.consumers.begin(), snapshot.consumers.end(),

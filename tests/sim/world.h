@@ -21,8 +21,10 @@ namespace lastcall::sim {
 // What came out, in times since the stop began.
 struct Outcome {
   // How the hook came to its end: a HoldEnd, or "blind" (all gone, one of them unseen),
-  // "unverified", "hook-lost" (its connection broke), "killed" (never answered).
+  // "unverified", "container-restart" (taken for one), "hook-lost" (its connection broke),
+  // "killed" (never answered).
   std::string how;
+  int hooks_answered = 0;
   std::optional<net::Duration> released;
   std::optional<net::Duration> withdrawn;  // the last true withdrawal, if before the release
   std::optional<net::Duration> liveness_waited;
@@ -74,19 +76,31 @@ class World final : private report::LogSink {
   void rotate_token();
   void lose_token();
   void heal();
+  void limit_role();
+
   void begin_stop();
+  void end_pod();
+  void note_deadline();
   void shorten();
+  void stop_containers();
+  void run_hooks();
+  void restart_kubelet();
   void kill();
 
   void send_liveness_hook();
   void send_hook();
   void on_hook_answered(const std::optional<net::ServerResponse>& response);
   void on_pod_reading(const PodReading& reading);
+  void on_node_reading(const NodeReading& reading);
   void send_sigterm();
+  void on_exit();
+  void end_agent();
   void finish(std::string how);
 
   void after_step();
   void settle_release();
+  [[nodiscard]] bool has_begun() const { return loop_.now() >= start_ + scenario_.stop_at; }
+  [[nodiscard]] const fakes::Pod* own_pod();
   [[nodiscard]] std::string classify(const core::Snapshot& snapshot) const;
   [[nodiscard]] net::Instant true_instant(net::WallTime time) const;
   [[nodiscard]] config::Settings settings() const;
@@ -108,8 +122,9 @@ class World final : private report::LogSink {
   int tokens_ = 0;
 
   std::unique_ptr<Process> process_;
-  bool hook_waits_ = false;  // the stop's hook has been sent and has not been answered
+  bool hook_waits_ = false;  // the stop's hooks have been sent and none has been answered
   bool just_answered_ = false;
+  std::string answer_;  // the first
   bool exited_ = false;
   bool over_ = false;
   Outcome outcome_;
