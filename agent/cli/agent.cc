@@ -73,11 +73,12 @@ class Agent::Impl {
   }
 
   void on_sigterm() {
-    const bool decided = drain_.phase() == core::Phase::kReleased;
-    if (own_stop_ || decided) {
+    if (drain_.phase() == core::Phase::kReleased) {
       exit_soon();
       return;
     }
+    // Some container runtimes send it again with each attempt to stop the container.
+    if (own_stop_) return;
     own_stop_ = endpoints_.next_hook_id();
     log_.write(report::Level::kInfo, "sigterm", {{"phase", to_string(drain_.phase())}});
     emit(core::HookArrived{*own_stop_, core::Trust::kLocal});

@@ -31,8 +31,8 @@ class Agent {
   // Begins to serve, and learns the pod and its Services once; then idles until a stop.
   void start();
 
-  // The kubelet stops our own container. The agent stays until the stop has been decided,
-  // then calls `on_exit`.
+  // The kubelet stops our own container. The agent stays until the stop has been decided, however
+  // often it is told, then calls `on_exit`.
   void on_sigterm();
 
   // Called once, when the agent has nothing left to stay for. The agent may not be destroyed

@@ -374,6 +374,17 @@ TEST(Sigterm, BeforeTheHooksIsTheStartOfTheHold) {
   EXPECT_GE(held(outcome), milliseconds(3'390));
 }
 
+// Some container runtimes send it again with each attempt to stop the container.
+TEST(Sigterm, ASecondOneIsNoReasonToLeaveBeforeTheRelease) {
+  for (const auto hook : kAnyHook) {
+    auto scenario = stopped_by(StopKind::kDeletion, hook);
+    scenario.controller_delay = Millis(4'000);
+    scenario.sigterms_at = {scenario.stop_at + Millis(1'000), scenario.stop_at + Millis(2'000)};
+    const auto outcome = run(scenario);
+    expect_released(outcome, "all-gone", milliseconds(7'000), milliseconds(7'100));
+  }
+}
+
 // ---- The agent starts in the middle --------------------------------------------------------
 
 TEST(StartedAnew, TheAgentFindsAStopThatOnlyTheNodeShows) {
