@@ -68,6 +68,11 @@ class Agent:
 
     def start(self):
         """Returns when the agent serves. Requires: not running."""
+        self.launch()
+        self.event("started")
+
+    def launch(self):
+        """As start(), without waiting."""
         with self._log.open("ab") as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
@@ -75,7 +80,6 @@ class Agent:
                 env=self._environment,
                 stderr=log,
             )
-        self.event("started")
 
     def kill(self):
         """Ends the agent as a crash would. No-op if it is not running."""

@@ -68,6 +68,13 @@ class Client:
     def _connection(self):
         return http.client.HTTPSConnection(*self._address, timeout=TIMEOUT_SECONDS, context=self._tls)
 
+    def text(self, url_path):
+        """What the server answers there, which need not be JSON."""
+        status, answer = self._exchange("GET", url_path, None, {**self._headers, "Accept": "text/plain"})
+        if status >= 400:
+            raise ApiError(status, "", answer.decode())
+        return answer.decode()
+
     def get(self, resource, name, namespace="", subresource=""):
         return self.request("GET", path(resource, namespace, name, subresource))
 
@@ -85,9 +92,10 @@ class Client:
         """`grace` in seconds; None leaves it to the object."""
         return self.request("DELETE", path(resource, namespace, name), gracePeriodSeconds=grace)
 
-    def delete_all(self, resource, namespace, grace=None):
-        """Deletes every object of a namespace in one request."""
-        return self.request("DELETE", path(resource, namespace), gracePeriodSeconds=grace)
+    def delete_all(self, resource, namespace, label_selector="", grace=None):
+        """Deletes every object of a namespace, or those with these labels, in one request."""
+        target = path(resource, namespace)
+        return self.request("DELETE", target, labelSelector=label_selector, gracePeriodSeconds=grace)
 
     def apply(self, resource, body, namespace=""):
         """Creates the object, or makes the existing one look like it."""

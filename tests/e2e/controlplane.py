@@ -68,8 +68,11 @@ class ControlPlane:
     Attributes: `admin`, a Client that may do everything; `ca_file`; `port`; `url`; `logs`.
     """
 
-    def __init__(self, programs):
+    def __init__(self, programs, controller_qps=200):
+        """`controller_qps`: how many requests a second each controller may send. At its default of 20 tests
+        would measure the client's own throttle."""
         self._programs = programs
+        self._controller_qps = controller_qps
         self._had_outage = False
 
     def __enter__(self):
@@ -187,9 +190,8 @@ class ControlPlane:
             "--permit-port-sharing",
             f"--tls-cert-file={self._serving.certificate}",
             f"--tls-private-key-file={self._serving.key}",
-            # At the default of 20 requests a second the tests would measure the client's own throttle.
-            "--kube-api-qps=200",
-            "--kube-api-burst=400",
+            f"--kube-api-qps={self._controller_qps}",
+            f"--kube-api-burst={2 * self._controller_qps}",
         ]
 
     def _kubeconfig(self):
@@ -369,6 +371,14 @@ class ControlPlane:
     def client(self, token):
         """A Client that acts as the token's owner."""
         return Client(HOST, self.port, self.ca_file, token=token)
+
+    def apiserver_metrics(self):
+        """Prometheus text."""
+        return self.admin.text("/metrics")
+
+    def apiserver_cpu_seconds(self):
+        """User and system time that the API server has spent since it was started."""
+        return self._apiserver.cpu_seconds()
 
     def requests_by(self, user):
         """Every Request this user has sent so far, oldest first, watches as soon as they were asked for.

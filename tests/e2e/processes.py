@@ -76,6 +76,14 @@ class Process:
     def running(self):
         return self._child is not None and self._child.poll() is None
 
+    def cpu_seconds(self):
+        """User and system time since the start. Requires: running."""
+        with open(f"/proc/{self._child.pid}/stat", encoding="ascii") as stat:
+            # The name, in parentheses, may hold anything.
+            fields = stat.read().rpartition(")")[2].split()
+        user, system = int(fields[11]), int(fields[12])
+        return (user + system) / os.sysconf("SC_CLK_TCK")
+
     def require_running(self):
         """Raises ProcessError if the server has ended."""
         if not self.running():
