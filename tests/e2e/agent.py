@@ -11,7 +11,7 @@ import time
 from processes import wait_for
 
 SERVICE_ACCOUNT = "lastcall"
-DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "base"
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 # LASTCALL_BINARIES names the build tree.
 PATHS = {"lastcall": "agent/cli/lastcall", "lastcall-hook": "agent/hook/lastcall-hook"}
 
@@ -23,7 +23,7 @@ def binary(name):
 def grant(control_plane, namespace):
     """Creates the ServiceAccount, Role and RoleBinding exactly as deploy/ ships them."""
     for name in ("serviceaccount.yaml", "role.yaml", "rolebinding.yaml"):
-        control_plane.apply_manifest(DEPLOY / name, namespace)
+        control_plane.apply_manifest(DEPLOY / "base" / name, namespace)
 
 
 class Agent:

@@ -14,6 +14,7 @@ TIMEOUT_SECONDS = 15
 ENDPOINT_SLICES = "discovery.k8s.io/v1/endpointslices"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 

@@ -6,7 +6,8 @@ import signal
 import pytest
 
 import binaries
-from agent import SERVICE_ACCOUNT, Agent, grant
+from agent import DEPLOY, SERVICE_ACCOUNT, Agent, grant
+from api import JSON_PATCH
 from controlplane import ControlPlane
 from processes import wait_for
 from scene import LABELS, PORTS, SETTLE_SECONDS
@@ -84,30 +85,29 @@ def pods(control_plane, namespace, node):
 
 
 @pytest.fixture
-def allow(control_plane, namespace):
-    """Lets the agents of the namespace do more than the Role of deploy/ says."""
-    rbac = "rbac.authorization.k8s.io/v1"
-    made = []
-
-    def grant_more(resource, verbs, scope="Role"):
-        """`scope` is Role, or ClusterRole for what belongs to no namespace."""
-        where = namespace if scope == "Role" else ""
-        name = f"{namespace}-{resource}"
-        rule = {"apiGroups": [""], "resources": [resource], "verbs": verbs}
-        role = {"metadata": {"name": name}, "rules": [rule]}
-        binding = {
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": scope, "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}],
-        }
-        for kind, body in ((f"{scope.lower()}s", role), (f"{scope.lower()}bindings", binding)):
-            control_plane.admin.create(f"{rbac}/{kind}", body, where)
-            made.append((f"{rbac}/{kind}", name, where))
-
-    yield grant_more
+def node_reader(control_plane, namespace):
+    """Lets the agents of the namespace read Nodes, exactly as deploy/ ships it."""
+    made = [
+        *control_plane.apply_manifest(DEPLOY / "node-reader" / "clusterrole.yaml", namespace),
+        *control_plane.apply_manifest(DEPLOY / "node-reader" / "clusterrolebinding.yaml", namespace),
+    ]
+    yield
     control_plane.restore()
-    for resource, name, where in made:
-        control_plane.admin.delete(resource, name, where)
+    for each in made:
+        control_plane.delete_object(each)
+
+
+@pytest.fixture
+def endpoints_reader(control_plane, namespace):
+    """Lets the agents of the namespace read legacy Endpoints, which the Role of deploy/ does not."""
+    rule = {"apiGroups": [""], "resources": ["endpoints"], "verbs": ["list", "watch"]}
+    control_plane.admin.patch(
+        "rbac.authorization.k8s.io/v1/roles",
+        "lastcall",
+        [{"op": "add", "path": "/rules/-", "value": rule}],
+        namespace,
+        content_type=JSON_PATCH,
+    )
 
 
 @pytest.fixture
@@ -127,3 +127,5 @@ def start_agent(control_plane, namespace, tmp_path):
     yield start
     for agent in running:
         agent.kill()
+        # Shown when the test has failed.
+        print(f"log of {agent.pod['name']}:\n{agent.log()}")

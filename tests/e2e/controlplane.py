@@ -322,6 +322,11 @@ class ControlPlane:
             documents = [document for document in yaml.safe_load_all(stream) if document]
         return [self._apply(document, namespace) for document in documents]
 
+    def delete_object(self, document):
+        """Deletes what apply_manifest() has returned."""
+        resource, _ = self.admin.find_resource(document["apiVersion"], document["kind"])
+        self.admin.delete(resource, document["metadata"]["name"], document["metadata"].get("namespace", ""))
+
     def _apply(self, document, namespace):
         api_version, kind = document["apiVersion"], document["kind"]
         # A kind that a definition in the same file has just added is served a moment later.

@@ -257,9 +257,8 @@ def make_endpoints(control_plane, namespace, name, addresses):
 
 
 def test_legacy_endpoints_are_waited_for_when_asked_to(
-    control_plane, namespace, pods, allow, start_agent
+    control_plane, namespace, pods, endpoints_reader, start_agent
 ):
-    allow("endpoints", ["list", "watch"])
     control_plane.create_service(namespace, "web", LABELS, PORTS)
     pod = pods("web-1", [OURS], {"web": [OURS]})
     pods("web-2", [OTHERS], {"web": [OTHERS]})
@@ -304,35 +303,62 @@ def test_a_pod_behind_ten_services_waits_for_each_with_one_watch(
     assert [request.verb for request in requests if request.resource == "endpointslices"] == ["list", "watch"]
 
 
+@pytest.fixture
+def many_pods(control_plane, namespace, node, pods):
+    """Makes a Service web of so many ready pods and returns the first one, web-1."""
+
+    def make(count):
+        def create(number):
+            ip = address(number)
+            control_plane.create_pod(namespace, f"web-{number}", [ip], node, labels=LABELS, ports=PORTS)
+
+        def listed():
+            slices = control_plane.endpointslices(namespace, "web")
+            return sum(len(each["endpoints"] or []) for each in slices) == count
+
+        control_plane.create_service(namespace, "web", LABELS, PORTS)
+        # With one pod more at a time the controller would write every slice again and again.
+        control_plane.stop_controller_manager()
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(create, range(2, count + 1)))
+        first = pods("web-1", [OURS])
+        control_plane.start_controller_manager()
+        wait_for(listed, 60, "every pod to be in a slice")
+        return first
+
+    return make
+
+
 @pytest.mark.parametrize("count, slices_min", [(150, 2), (1100, 11)])
 def test_a_service_of_many_slices_is_read_whole(
-    control_plane, namespace, node, pods, start_agent, count, slices_min
+    control_plane, namespace, many_pods, start_agent, count, slices_min
 ):
-    control_plane.create_service(namespace, "web", LABELS, PORTS)
-    # One pod more or less at a time would make the controller write every slice again and again.
-    control_plane.stop_controller_manager()
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        made = pool.map(
-            lambda number: control_plane.create_pod(
-                namespace, f"web-{number}", [address(number)], node, labels=LABELS, ports=PORTS
-            ),
-            range(2, count + 1),
-        )
-        assert len(list(made)) == count - 1
-    pod = pods("web-1", [OURS])
-    control_plane.start_controller_manager()
-
-    def listed():
-        slices = control_plane.endpointslices(namespace, "web")
-        return sum(len(each["endpoints"] or []) for each in slices) == count and slices
-
-    assert len(wait_for(listed, 60, "every pod to be in a slice")) >= slices_min
-    agent = start_agent(pod).learnt()
+    agent = start_agent(many_pods(count)).learnt()
+    assert len(control_plane.endpointslices(namespace, "web")) >= slices_min
     control_plane.delete_pod(namespace, "web-1")
     agent.hook().wait(30)
     assert control_plane.is_withdrawn(namespace, "web", OURS)
     assert "last-resort" not in presences(agent)
     released(agent)
+
+
+def test_legacy_endpoints_of_more_than_a_thousand_pods_prove_nothing(
+    control_plane, namespace, many_pods, endpoints_reader, start_agent
+):
+    pod = many_pods(1100)
+
+    def truncated():
+        annotations = control_plane.admin.get("endpoints", "web", namespace)["metadata"]["annotations"]
+        return annotations.get("endpoints.kubernetes.io/over-capacity") == "truncated"
+
+    wait_for(truncated, 30, "the Endpoints to be truncated")
+    agent = start_agent(pod, endpoints="true", blind="4s").learnt()
+    control_plane.delete_pod(namespace, "web-1")
+    assert agent.hook().wait(30) >= 4
+    released(agent)
+    consumers = agent.consumers()
+    assert (consumers[WEB]["gone_by"], consumers["endpoints web"]["gone_by"]) == ("settle", "blind")
+    assert "truncated" in consumers["endpoints web"]["detail"]
 
 
 # While holding
