@@ -53,6 +53,13 @@ struct ServiceTraits {
   std::optional<Millis> settle{};  // annotation lastcall/settle
 };
 
+// The controller of the legacy Endpoints.
+struct LegacyTraits {
+  Millis controller_delay{500};
+  std::size_t endpoints_max = 1000;
+  std::optional<Millis> off_at{};  // it is switched off: what it wrote stays
+};
+
 // Instants are counted from the start of the world.
 struct Scenario {
   // The pod and its settings.
@@ -78,12 +85,7 @@ struct Scenario {
   bool other_node = false;  // the other pods run on another node than ours
   // Legacy Endpoints, written by their own controller. None: there are none, and the agent does
   // not look at them.
-  struct Legacy {
-    Millis controller_delay{500};
-    std::size_t endpoints_max = 1000;
-    std::optional<Millis> off_at{};  // the controller is switched off: what it wrote stays
-  };
-  std::optional<Legacy> legacy{};
+  std::optional<LegacyTraits> legacy{};
   bool node_readable = false;  // by the agent's role
   bool pod_watch_forbidden = false;
   bool services_forbidden = false;
