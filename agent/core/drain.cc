@@ -135,6 +135,7 @@ void Drain::handle(const ConsumerKnown& event) {
   const auto [it, added] = consumers_.try_emplace(event.id);
   it->second.thresholds = event.thresholds;
   if (added) {
+    it->second.detail = "not seen yet";
     it->second.blind_since = now_;
   } else {
     judge(it->first, it->second);

@@ -105,7 +105,7 @@ void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
   }
   net::Result<k8s::PodView> parsed = k8s::parse_pod(answer.value().body);
   if (!parsed.ok()) {
-    on_failure(parsed.error());
+    on_failure(parsed.error().in("get pods"));
     return;
   }
   if (!name_.uid.empty() && parsed.value().uid != name_.uid) {
@@ -178,7 +178,7 @@ void OwnPod::on_node(const net::Result<k8s::ApiAnswer>& answer) {
   }
   const net::Result<k8s::NodeView> node = k8s::parse_node(answer.value().body);
   if (!node.ok()) {
-    on_failure(node.error());
+    on_failure(node.error().in("get nodes"));
     return;
   }
   const core::PodState state = pod_state(node.value());

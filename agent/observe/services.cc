@@ -142,6 +142,9 @@ void Services::on_blind(const net::Error& error) {
 void Services::on_sight() { last_error_.clear(); }
 
 void Services::complain(const net::Error& error) {
+  if (holding_ && !learnt_) {
+    emit_(core::Observed{{"services", namespace_}, core::Presence::kBlind, error.message});
+  }
   if (error.message == last_error_) return;
   last_error_ = error.message;
   log_.write(report::Level::kWarn, learnt_ ? "services-blind" : "services-unknown",
