@@ -96,8 +96,9 @@ std::optional<Verdict> judge_unmanaged(const Slices& slices) {
   for (const auto& [name, slice] : slices) {
     if (slice.follows_pod || slice.own.empty()) continue;
     const std::string manager = slice.manager.empty() ? "nobody" : slice.manager;
-    return Verdict{core::Presence::kBlind, "listed in slice " + name + " of " + manager +
-                                               ", which does not follow the pod"};
+    std::string detail = "listed in slice " + name;
+    detail.append(" of ").append(manager).append(", which does not follow the pod");
+    return Verdict{core::Presence::kBlind, std::move(detail)};
   }
   return std::nullopt;
 }

@@ -186,9 +186,9 @@ class UnmanagedSlicesTest : public testing::Test {
       fakes::ScriptedExchange& exchange = http_.at(i);
       const bool wanted = exchange.path().find(path + "?limit") != std::string::npos;
       if (!wanted || !exchange.open()) continue;
-      return exchange.answer(200, R"({"kind":")" + kind +
-                                      R"(","metadata":{"resourceVersion":"1"},"items":[)" + item +
-                                      "]}");
+      std::string list = R"({"kind":")" + kind;
+      list.append(R"(","metadata":{"resourceVersion":"1"},"items":[)").append(item).append("]}");
+      return exchange.answer(200, list);
     }
     ADD_FAILURE() << "nobody lists " << path;
   }
