@@ -383,9 +383,9 @@ std::optional<Duration> Drain::known_grace() const {
   return grace_of_deletion_ ? grace_of_deletion_ : grace_learnt_;
 }
 
-// One that nobody told us is assumed to leave room for a hold of `blind` before the reserve.
+// One that nobody told us is assumed to leave room for a hold of `blind`.
 Duration Drain::grace() const {
-  return known_grace().value_or(policy_.thresholds.blind.value + reserve());
+  return known_grace().value_or(policy_.thresholds.blind.value + kept());
 }
 
 // Of several consumers' reserves the longest; one that says nothing asks for the usual one.

@@ -9,7 +9,7 @@ from certificates import Authority
 from hostile_server import NAMESPACE, HostileServer
 from scene import SETTLE_SECONDS
 
-BLIND_SECONDS = 3
+BLIND_SECONDS = 2
 # A hold that ends by itself is over so long after its bound, on a busy machine.
 LATE_SECONDS = 3
 WEB = "endpointslices web"

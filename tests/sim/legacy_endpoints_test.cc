@@ -9,7 +9,6 @@ namespace lastcall::sim {
 namespace {
 
 using core::GoneBy;
-using core::Presence;
 using fakes::FakeApiServer;
 
 constexpr const char* kStale =

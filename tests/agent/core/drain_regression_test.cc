@@ -145,5 +145,14 @@ TEST(DrainRegression, WhoWasStillThereIsAmongTheConsumers) {
   EXPECT_EQ(stop.outcome().consumers.size(), 1U);
 }
 
+// A third of such a blind is less than the margin.
+TEST(DrainRegression, AShortBlindIsHeldForInFullWhenTheGracePeriodIsUnknown) {
+  Policy p;
+  p.thresholds.blind.value = 2s;
+  Stop stop(p);
+  stop.known("a").local_hook(1).at(10s);
+  EXPECT_EQ(stop.drain_began(), After(2s));
+}
+
 }  // namespace
 }  // namespace lastcall::core
