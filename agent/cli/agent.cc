@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,6 +22,9 @@ namespace {
 
 // An answer is on its way when it has been handed over, not yet when it has arrived.
 constexpr std::chrono::milliseconds kFlush{200};
+// Some container runtimes send it again with each attempt to stop the container. Another one may
+// also be the stop itself, after the restart of our own container.
+constexpr std::size_t kSigtermsMax = 8;
 
 }  // namespace
 
@@ -74,14 +77,15 @@ class Agent::Impl {
 
   void on_sigterm() {
     if (drain_.phase() == core::Phase::kReleased) {
-      exit_soon();
+      told_to_end_ = true;
+      end_unless_waited_for();
       return;
     }
-    // Some container runtimes send it again with each attempt to stop the container.
-    if (own_stop_) return;
-    own_stop_ = endpoints_.next_hook_id();
+    if (own_stops_.size() >= kSigtermsMax) return;
+    const core::HookId id = endpoints_.next_hook_id();
+    own_stops_.insert(id);
     log_.write(report::Level::kInfo, "sigterm", {{"phase", to_string(drain_.phase())}});
-    emit(core::HookArrived{*own_stop_, core::Trust::kLocal});
+    emit(core::HookArrived{id, core::Trust::kLocal});
   }
 
   void on_exit(std::function<void()> callback) { on_exit_ = std::move(callback); }
@@ -166,6 +170,7 @@ class Agent::Impl {
       metrics_.count(actions);
       log_decisions(log_, actions, drain_.snapshot(), seams_.loop.now());
     }
+    if (told_to_end_) end_unless_waited_for();
     if (const auto next = drain_.next_wakeup()) {
       wakeup_->arm(*next);
     } else {
@@ -183,8 +188,8 @@ class Agent::Impl {
     observers_.end();
   }
   void perform(const core::AnswerHook& hook) {
-    if (hook.id == own_stop_) {
-      exit_soon();
+    if (own_stops_.erase(hook.id) > 0) {
+      told_to_end_ = true;
     } else {
       endpoints_.answer(hook.id, hook.answer);
     }
@@ -196,8 +201,15 @@ class Agent::Impl {
   void perform(const core::ConsumerGone&) {}
   void perform(const core::ConsumerReturned&) {}
 
-  void exit_soon() {
-    if (on_exit_) exit_timer_->arm(seams_.loop.now() + kFlush);
+  // Our own container may restart while a stop begins: whoever waits for that is not left alone.
+  void end_unless_waited_for() {
+    const bool waited_for = drain_.snapshot().hooks_waiting > 0;
+    if (waited_for) {
+      exit_timer_->disarm();
+    } else if (!ending_ && on_exit_) {
+      exit_timer_->arm(seams_.loop.now() + kFlush);
+    }
+    ending_ = !waited_for;
   }
 
   Seams seams_;
@@ -214,7 +226,9 @@ class Agent::Impl {
   std::deque<core::Event> events_;
   bool emitting_ = false;
   report::BudgetWarning budget_warning_;
-  std::optional<core::HookId> own_stop_;  // our own SIGTERM waits like a hook
+  std::set<core::HookId> own_stops_;  // our own SIGTERM waits like a hook
+  bool told_to_end_ = false;          // and has been answered
+  bool ending_ = false;
   std::function<void()> on_exit_;
   std::unique_ptr<net::Timer> wakeup_;
   std::unique_ptr<net::Timer> exit_timer_;

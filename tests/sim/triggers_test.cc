@@ -385,6 +385,21 @@ TEST(Sigterm, ASecondOneIsNoReasonToLeaveBeforeTheRelease) {
   }
 }
 
+// Found by seeds 462 and 12765: what told the agent to end was the restart of its own container,
+// as it learns when the stop has begun.
+TEST(Sigterm, BeforeTheStopLeavesNobodyAloneThatCallsMeanwhile) {
+  for (const auto hook : kAnyHook) {
+    auto scenario = stopped_by(StopKind::kDeletion, hook);
+    scenario.healed_at.reset();
+    scenario.faults.latency_least = scenario.faults.latency_most = milliseconds(300);
+    scenario.sigterms_at = {scenario.stop_at - Millis(400)};
+    const auto outcome = run(scenario);
+    expect_released(outcome, "all-gone", milliseconds(3'500), milliseconds(5'500));
+    EXPECT_TRUE(has_logged(outcome, {"hook-answered", "container-restart"}));
+    EXPECT_EQ(times_logged(outcome, {"kubelet: the agent has ended"}), 1U);
+  }
+}
+
 // ---- The agent starts in the middle --------------------------------------------------------
 
 TEST(StartedAnew, TheAgentFindsAStopThatOnlyTheNodeShows) {
