@@ -158,8 +158,9 @@ class Agent::Impl {
     if (!drain_.may_be_followed() || !std::holds_alternative<core::HookArrived>(event)) return;
     log_.write(report::Level::kInfo, "another-stop", {});
     drain_ = core::Drain(policy_);
-    own_pod_.announce();
+    // The consumers first: with a deletion that is known already the hold begins.
     observers_.announce();
+    own_pod_.announce();
   }
 
   void carry_out(const std::vector<core::Action>& actions) {

@@ -56,7 +56,16 @@ void OwnPod::on_pod(std::function<void(const k8s::PodView&)> listener) {
 }
 
 void OwnPod::announce() {
-  if (pod_) emit_(core::GraceLearnt{pod_->grace_period});
+  if (pod_) tell_grace();
+  if (gone_ || (pod_ && pod_->deletion_timestamp)) tell_deletion();
+}
+
+void OwnPod::tell_grace() { emit_(core::GraceLearnt{pod_->grace_period}); }
+
+void OwnPod::tell_deletion() {
+  core::PodSeen seen{core::PodState::kDeleted, *asked_at_, deadline_, std::nullopt};
+  if (deadline_ && pod_->deletion_grace_period) seen.grace = *pod_->deletion_grace_period;
+  emit_(seen);
 }
 
 // ---- Reading ------------------------------------------------------------------------------
@@ -123,22 +132,22 @@ void OwnPod::on_answer(const net::Result<k8s::ApiAnswer>& answer) {
   if (watching_) begin_watch();
   const core::PodState state = pod_state(*pod_);
   if (state == core::PodState::kLiving && node_readable_ && !pod_->node_name.empty()) {
-    announce();
+    tell_grace();
     read_node();
   } else {
     // In this order: the grace period alone might cut short what the reading explains.
     conclude(state);
-    announce();
+    tell_grace();
   }
 }
 
 void OwnPod::conclude(core::PodState state) {
   reading_ = false;
-  core::PodSeen seen{state, *asked_at_, deadline_, std::nullopt};
-  if (pod_->deletion_timestamp && pod_->deletion_grace_period) {
-    seen.grace = *pod_->deletion_grace_period;
+  if (state == core::PodState::kDeleted) {
+    tell_deletion();
+  } else {
+    emit_(core::PodSeen{state, *asked_at_, std::nullopt, std::nullopt});
   }
-  emit_(seen);
   if (std::exchange(outdated_, false)) ask();
 }
 
@@ -146,7 +155,8 @@ void OwnPod::conclude(core::PodState state) {
 void OwnPod::on_gone() {
   reading_ = false;
   log_.write(report::Level::kWarn, "own-pod-gone", {{"pod", name_.name}, {"uid", name_.uid}});
-  emit_(core::PodSeen{core::PodState::kDeleted, *asked_at_, std::nullopt, std::nullopt});
+  gone_ = true;
+  tell_deletion();
 }
 
 void OwnPod::on_failure(const net::Error& error) {

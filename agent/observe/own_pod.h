@@ -53,7 +53,8 @@ class OwnPod final : private k8s::ReflectorSink {
   void watch();
   void unwatch();
 
-  // Tells a new decision what was learnt so far.
+  // Tells a new decision what was learnt so far: the grace period, and a deletion, from which there
+  // is no way back.
   void announce();
 
   // Called with each reading, before its events are emitted.
@@ -68,6 +69,8 @@ class OwnPod final : private k8s::ReflectorSink {
            void (OwnPod::*done)(const net::Result<k8s::ApiAnswer>&));
   void read();
   void on_answer(const net::Result<k8s::ApiAnswer>& answer);
+  void tell_grace();
+  void tell_deletion();
   void conclude(core::PodState state);
   void read_node();
   void on_node(const net::Result<k8s::ApiAnswer>& answer);
@@ -100,6 +103,7 @@ class OwnPod final : private k8s::ReflectorSink {
   bool outdated_ = false;   // the watch has shown more since the reading began
   std::string last_error_;  // logged once, not at every retry
 
+  bool gone_ = false;                     // the object was there once
   std::optional<k8s::PodView> pod_;       // the last reading,
   std::optional<net::Instant> deadline_;  // and what its deletionTimestamp means
   bool node_readable_ = true;

@@ -145,6 +145,25 @@ TEST(Stop, AHookIsExplainedByTheReadingThatTellsTheGracePeriodToo) {
   EXPECT_EQ(outcome.snapshot->trigger, core::Trigger::kStopping);
 }
 
+// Found by seed 50815: after a stop without proof a deletion was read, which the decision on the
+// hook that followed was not told; and then nothing could be read any more.
+TEST(Stop, ADeletionIsRememberedAfterAStopWithoutProof) {
+  auto scenario = calm();
+  scenario.grace = seconds(60);
+  scenario.healed_at.reset();
+  scenario.watch_pod = true;
+  scenario.liveness_at = Millis(2'000);
+  scenario.down_from = Millis(1'900);
+  scenario.down_until = Millis(30'000);
+  scenario.stop_at = Millis(40'000);
+  scenario.hook_delay = Millis(900);
+  scenario.down_again_from = Millis(40'500);
+  const auto outcome = run(scenario);
+  expect_released(outcome, "blind", milliseconds(25'900), milliseconds(26'000));
+  EXPECT_EQ(outcome.snapshot->trigger, core::Trigger::kDeletion);
+  EXPECT_TRUE(outcome.snapshot->deadline_proven);
+}
+
 TEST(Stop, NodeShutdownHoldsForBlind) {
   auto scenario = calm();
   scenario.stop = StopKind::kShutdown;
