@@ -96,6 +96,86 @@ TEST(BrokenPolicyIsCaught, SeeingAWithdrawalThatIsNoneBreaksS1) {
   EXPECT_TRUE(reports(World(calm(), 1, false, liar).run(), "S1"));
 }
 
+// Whose Services come and go unnoticed.
+TEST(BrokenPolicyIsCaught, NotHearingOfAServiceThatIsCreatedBreaksS1) {
+  using Kind = ServiceChange::Kind;
+  for (const auto kind : {Kind::kCreated, Kind::kCreatedAlone}) {
+    auto scenario = calm();
+    scenario.service_changes = {{scenario.stop_at + Millis(2'000), kind, 0}};
+    EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+    Sabotage deaf;
+    deaf.tamper = [](std::string& text) {
+      const bool is_news = text.starts_with(R"({"type":"ADDED")");
+      if (is_news && text.find(R"("name":"late-0")") != std::string::npos) text.assign(1, ' ');
+    };
+    EXPECT_TRUE(reports(World(scenario, 1, false, deaf).run(), "S1"));
+  }
+}
+
+TEST(BrokenPolicyIsCaught, TakingSlicesMadeByHandForManagedOnesBreaksS1) {
+  auto scenario = calm();
+  scenario.by_hand.emplace();
+  scenario.grace = std::chrono::seconds(60);
+  EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+  Sabotage trusting;
+  trusting.tamper = [](std::string& text) {
+    replace_all(text, R"("people")", R"("endpointslice-controller.k8s.io")");
+  };
+  EXPECT_TRUE(reports(World(scenario, 1, false, trusting).run(), "S1"));
+}
+
+TEST(BrokenPolicyIsCaught, TakingWhatIsTruncatedForAllBreaksS1) {
+  auto scenario = calm();
+  scenario.others = {4};
+  scenario.legacy = {Millis(500), 2, std::nullopt};
+  scenario.grace = std::chrono::seconds(60);
+  EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+  Sabotage trusting;
+  trusting.tamper = [](std::string& text) { replace_all(text, R"("truncated")", R"("")"); };
+  EXPECT_TRUE(reports(World(scenario, 1, false, trusting).run(), "S1"));
+}
+
+TEST(BrokenPolicyIsCaught, MisreadingAnAnnotationBreaksS1) {
+  auto scenario = calm();
+  scenario.traits = {ServiceTraits{.settle = Millis(9'000)}};
+  EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+  Sabotage hasty;
+  hasty.tamper = [](std::string& text) { replace_all(text, R"("9000ms")", R"("5000ms")"); };
+  EXPECT_TRUE(reports(World(scenario, 1, false, hasty).run(), "S1"));
+}
+
+TEST(BrokenPolicyIsCaught, TakingAShutdownForTheRestartOfAContainerBreaksS1) {
+  auto scenario = calm();
+  scenario.stop = StopKind::kNodeShutdown;
+  scenario.node_readable = true;
+  EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+  Sabotage blind;
+  blind.tamper = [](std::string& text) { replace_all(text, "is shutting down", "is well"); };
+  EXPECT_TRUE(reports(World(scenario, 1, false, blind).run(), "S1"));
+}
+
+TEST(BrokenPolicyIsCaught, NotSeeingThatTheDeadlineHasMovedBreaksS2) {
+  auto scenario = calm();
+  scenario.grace = std::chrono::seconds(60);
+  scenario.controller_delay = Millis(200'000);
+  scenario.shortening = {Millis(5'000), std::chrono::seconds(20), false};
+  EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+  Sabotage deaf;
+  deaf.tamper = [](std::string& text) {
+    if (text.starts_with(R"({"type":"MODIFIED","object":{"kind":"Pod")")) text.assign(1, ' ');
+  };
+  EXPECT_TRUE(reports(World(scenario, 1, false, deaf).run(), "S2"));
+}
+
+TEST(BrokenPolicyIsCaught, ForgettingOneOfSeveralHooksBreaksS2) {
+  auto scenario = calm();
+  scenario.containers = 2;
+  EXPECT_TRUE(World(scenario, 1, false).run().violations.empty());
+  Sabotage forgetful;
+  forgetful.servers = [](SimServer& server) { server.forget_first(); };
+  EXPECT_TRUE(reports(World(scenario, 1, false, forgetful).run(), "S2"));
+}
+
 TEST(BrokenPolicyIsCaught, NeverAnsweringBreaksS2) {
   Sabotage mute;
   mute.servers = [](SimServer& server) { server.swallow_answers(); };

@@ -77,7 +77,7 @@ void Checker::on_snapshot(const core::Snapshot& snapshot) {
 
 void Checker::on_release(const std::string& answer, const core::Snapshot& snapshot,
                          const Life& life, const Stop& stop, net::Instant now) {
-  check_in_time(life, stop, now);
+  check_in_time(snapshot, life, stop, now);
   if (answer == "container-restart") {
     check_restart(life);
     return;
@@ -88,12 +88,12 @@ void Checker::on_release(const std::string& answer, const core::Snapshot& snapsh
   }
   expect(*snapshot.hold_end != core::HoldEnd::kPodLives, "S1", "the pod does not live on");
   if (*snapshot.hold_end == core::HoldEnd::kAllGone) {
-    check_all_gone(snapshot, stop);
+    check_all_gone(snapshot, life, stop);
   } else {
     check_limit(snapshot, life, stop);
-    check_named(snapshot, stop);
+    check_named(snapshot, life, stop);
   }
-  check_liveness_after_healing(snapshot, stop);
+  check_liveness_after_healing(snapshot, life, stop);
 }
 
 // What looks like the restart of one container is answered at once: where neither the Pod nor
@@ -108,12 +108,13 @@ void Checker::on_hooks_left(const core::Snapshot& snapshot, std::size_t left) {
          std::to_string(left) + " more hooks are not answered");
 }
 
-void Checker::check_all_gone(const core::Snapshot& snapshot, const Stop& stop) {
+void Checker::check_all_gone(const core::Snapshot& snapshot, const Life& life, const Stop& stop) {
   for (const auto& [id, consumer] : truth_.consumers()) {
     if (consumer.ignored()) continue;
     const auto* state = find(snapshot, id);
     if (state == nullptr) {
-      expect(may_be_unheard_of(consumer, snapshot, stop), "S1", text(id) + " was never heard of");
+      expect(may_be_unheard_of(consumer, snapshot, life, stop), "S1",
+             text(id) + " was never heard of");
       continue;
     }
     if (gone_unseen(*state)) {
@@ -133,17 +134,23 @@ void Checker::check_settled(const Consumer& consumer, const core::ConsumerState&
   expect(withdrawn && consumer.withdrawn_at, "S1",
          text(state.id) + " counts as gone and is " + to_string(consumer.presence));
   if (!consumer.withdrawn_at) return;
-  const auto stood = released - *consumer.withdrawn_at;
+  const bool returned_unheard =
+      consumer.withdrawn_before && may_be_unknown(consumer, state, released);
+  const auto since = returned_unheard ? consumer.withdrawn_before : consumer.withdrawn_at;
+  const auto stood = released - *since;
   expect(stood >= *consumer.asked.settle, "S1",
          text(state.id) + " settled for " + text(stood) + " only");
 }
 
-// Its Service could not be learnt; or has let go of the pod before that; or came while holding,
-// when the news is on its way, or cannot come.
+// Its Service could not be learnt; or let go of the pod before it could be, when only its slices
+// know of it; or came while holding, when the news is on its way, or cannot come.
 bool Checker::may_be_unheard_of(const Consumer& consumer, const core::Snapshot& snapshot,
-                                const Stop& stop) const {
+                                const Life& life, const Stop& stop) const {
   if (services_unseen(snapshot)) return true;
-  if (!consumer.selects && consumer.presence == Presence::kWithdrawn) return true;
+  if (!consumer.selects) {
+    return consumer.presence == Presence::kWithdrawn || !life.read_services ||
+           consumer.deselected_at <= *life.read_services;
+  }
   if (consumer.appeared_at < stop.began) return false;
   const auto sound = sound_since(stop);
   return !sound || *snapshot.released <= std::max(consumer.appeared_at, *sound) + on_its_way();
@@ -165,7 +172,7 @@ bool Checker::may_be_unknown(const Consumer& consumer, const core::ConsumerState
                              net::Instant now) const {
   return consumer.withdrawn_at &&
          (state.presence == core::Presence::kBlind || scenario_.faults.stalled > 0 ||
-          now - consumer.changed_at <= on_its_way());
+          now - consumer.returned_at <= on_its_way());
 }
 
 void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop) {
@@ -182,16 +189,21 @@ void Checker::check_limit(const core::Snapshot& snapshot, const Life& life, cons
       expect(stop.operator_released, "S1", "nobody forced it");
       break;
     case core::HoldEnd::kDeadline:
-      if (snapshot.deadline_proven && stop.deadline) {
-        const auto early = *stop.deadline - reserve(*stop.deadline - stop.began) - kGrain - kGrain;
-        expect(*snapshot.released >= early, "S1",
-               "by the deadline, " + text(*stop.deadline - *snapshot.released) + " before it");
-      }
+      if (snapshot.deadline_proven && stop.deadline) check_deadline(snapshot, stop);
       break;
     case core::HoldEnd::kAllGone:
     case core::HoldEnd::kPodLives:
       break;
   }
+}
+
+// A hold that began before the stop, by a SIGTERM that nobody could explain, has no more time
+// than one that did not.
+void Checker::check_deadline(const core::Snapshot& snapshot, const Stop& stop) {
+  const auto grace = *stop.deadline - stop.began;
+  const auto deadline = std::min(*stop.deadline, *snapshot.hold_started + grace);
+  expect(*snapshot.released >= deadline - reserve(grace) - kGrain - kGrain, "S1",
+         "by the deadline, " + text(*stop.deadline - *snapshot.released) + " before it");
 }
 
 // Each that was not gone had been waited for long enough.
@@ -207,13 +219,13 @@ void Checker::check_hold_max(const core::Snapshot& snapshot, net::Duration held)
 }
 
 // Whoever could still choose the pod is part of the outcome.
-void Checker::check_named(const core::Snapshot& snapshot, const Stop& stop) {
+void Checker::check_named(const core::Snapshot& snapshot, const Life& life, const Stop& stop) {
   for (const auto& [id, consumer] : truth_.consumers()) {
     if (consumer.presence == Presence::kWithdrawn || consumer.ignored()) continue;
     const auto* state = find(snapshot, id);
     const bool named =
         state == nullptr
-            ? may_be_unheard_of(consumer, snapshot, stop)
+            ? may_be_unheard_of(consumer, snapshot, life, stop)
             : gone_unseen(*state) || is_named(snapshot, id) ||
                   (state->gone_at && may_be_unknown(consumer, *state, *snapshot.released));
     expect(named, "S1",
@@ -239,9 +251,13 @@ void Checker::check_unreleased(const core::Snapshot& snapshot, const Life& life,
          "S1", "answered without a hold after " + text(waited));
 }
 
-void Checker::check_in_time(const Life& life, const Stop& stop, net::Instant now) {
+// A hook that comes after the release is answered at once.
+void Checker::check_in_time(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
+                            net::Instant now) {
   const net::Instant latest = latest_answer(life, stop);
-  expect(now <= latest, "S2", "answered " + text(now - latest) + " too late");
+  const bool was_over =
+      snapshot.released && *snapshot.released <= latest && now <= life.called_at + kInstantly;
+  expect(was_over || now <= latest, "S2", "answered " + text(now - latest) + " too late");
 }
 
 void Checker::on_kill(const Life& life, const Stop& stop, net::Instant now) {
@@ -252,11 +268,13 @@ void Checker::on_kill(const Life& life, const Stop& stop, net::Instant now) {
 
 // What an agent can know: the deadline it has read, to the grain of its notation, and one that
 // the watch on its Pod has shown it; else the grace period, from a trusted hook or from when it
-// has learnt what a hook of the network is about; else nothing but `blind`.
+// has learnt what a hook of the network is about; else nothing but `blind`. Its own SIGTERM is
+// trusted, and starts a hold where a hook of the network cannot.
 net::Instant Checker::latest_answer(const Life& life, const Stop& stop) const {
-  if (!life.read_pod) return *life.hook_at + scenario_.blind + kInstantly;
-  net::Instant heard = std::max(*life.hook_at, life.told_at);
   const bool trusted = scenario_.hook != HookKind::kKubelet;
+  const net::Instant called = trusted ? *life.hook_at : std::max(*life.hook_at, life.sigterm_at);
+  if (!life.read_pod) return called + scenario_.blind + kInstantly;
+  net::Instant heard = std::max(called, life.told_at);
   net::Instant by = (trusted ? *life.hook_at : heard) + scenario_.grace;
   if (life.read_deletion) {
     by = std::min(by, life.deadline + kGrain);
@@ -277,9 +295,12 @@ std::optional<net::Instant> Checker::deadline_known_at(const Stop& stop) const {
          on_its_way() + kPropagation;
 }
 
-void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop) {
+void Checker::check_liveness_after_healing(const core::Snapshot& snapshot, const Life& life,
+                                           const Stop& stop) {
   const auto withdrawn = truth_.withdrawn_at();
-  if (!stop.healed || !withdrawn || !stop.deadline) return;
+  // Without its Pod, which was deleted by force, an agent started anew knows nobody.
+  const bool is_lost = life.read_gone && !life.read_pod;
+  if (!stop.healed || !withdrawn || !stop.deadline || is_lost) return;
   const auto due =
       std::max(settled_by(*withdrawn, stop), *snapshot.hold_started + hold_min()) + kPropagation;
   auto limit = *stop.deadline - reserve(*stop.deadline - stop.began) - kGrain;

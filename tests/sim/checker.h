@@ -15,13 +15,17 @@ namespace lastcall::sim {
 
 // What is known of one life of the agent's process.
 struct Life {
-  std::optional<net::Instant> hook_at;  // when the stop's hook first reached it
-  bool read_pod = false;                // it has been given the Pod object,
-  bool read_ending = false;             // in which something is ending the pod:
-  bool read_deletion = false;           // a deletionTimestamp,
-  net::Instant deadline{};              // which is this, in true time
-  bool read_shutdown = false;           // the Node shuts down, as it has been given that
-  net::Instant told_at{};               // when it last heard anything new of them
+  std::optional<net::Instant> hook_at;        // when the stop's hook first reached it
+  net::Instant called_at{};                   // and when one last did
+  net::Instant sigterm_at{};                  // when it was first told to end, in the stop
+  bool read_pod = false;                      // it has been given the Pod object,
+  bool read_ending = false;                   // in which something is ending the pod:
+  bool read_deletion = false;                 // a deletionTimestamp,
+  net::Instant deadline{};                    // which is this, in true time
+  bool read_gone = false;                     // that it is no more
+  bool read_shutdown = false;                 // the Node shuts down, as it has been given that
+  net::Instant told_at{};                     // when it last heard anything new of them
+  std::optional<net::Instant> read_services;  // it knows them as they were then, or later
 };
 
 // What is known of the stop as a whole.
@@ -37,11 +41,11 @@ struct Stop {
 
 class Checker {
  public:
-  // How many requests an agent may send in any ten seconds. Three loops retry on their own
-  // (own pod, Services, slices), each after 0.1..5 s of jittered backoff: at most 9 attempts
-  // in the first ten seconds from a fresh backoff. An attempt is two requests when a token is
-  // refused. Events that renew a backoff (the stop itself, a proven watch that ends, a hook
-  // that comes back, a restart of the agent) each add a few.
+  // How many requests an agent may send in any ten seconds. Five loops retry on their own (own pod
+  // and its watch, Services, slices, Endpoints), each after 0.1..5 s of jittered backoff: at most 9
+  // attempts in the first ten seconds from a fresh backoff. An attempt is two requests when a token
+  // is refused. Events that renew a backoff (the stop itself, a proven watch that ends, a hook that
+  // comes back, a restart of the agent) each add a few.
   static constexpr std::size_t kRequestsMax = 80;
 
   Checker(const Scenario& scenario, const Truth& truth) : scenario_(scenario), truth_(truth) {}
@@ -66,23 +70,26 @@ class Checker {
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
  private:
-  void check_all_gone(const core::Snapshot& snapshot, const Stop& stop);
+  void check_all_gone(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
   void check_settled(const Consumer& consumer, const core::ConsumerState& state,
                      net::Instant released);
+  void check_deadline(const core::Snapshot& snapshot, const Stop& stop);
   void check_hold_max(const core::Snapshot& snapshot, net::Duration held);
   void check_limit(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
-  void check_named(const core::Snapshot& snapshot, const Stop& stop);
+  void check_named(const core::Snapshot& snapshot, const Life& life, const Stop& stop);
   void check_unreleased(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
                         net::Instant now);
-  void check_in_time(const Life& life, const Stop& stop, net::Instant now);
+  void check_in_time(const core::Snapshot& snapshot, const Life& life, const Stop& stop,
+                     net::Instant now);
   void check_restart(const Life& life);
-  void check_liveness_after_healing(const core::Snapshot& snapshot, const Stop& stop);
+  void check_liveness_after_healing(const core::Snapshot& snapshot, const Life& life,
+                                    const Stop& stop);
   void expect(bool holds, const char* invariant, const std::string& what);
 
   [[nodiscard]] bool may_be_unknown(const Consumer& consumer, const core::ConsumerState& state,
                                     net::Instant now) const;
   [[nodiscard]] bool may_be_unheard_of(const Consumer& consumer, const core::Snapshot& snapshot,
-                                       const Stop& stop) const;
+                                       const Life& life, const Stop& stop) const;
   [[nodiscard]] std::optional<net::Instant> sound_since(const Stop& stop) const;
   [[nodiscard]] net::Instant settled_by(net::Instant withdrawn, const Stop& stop) const;
   [[nodiscard]] net::Duration on_its_way() const { return 4 * scenario_.faults.latency_most; }

@@ -15,9 +15,9 @@ namespace lastcall::sim {
 namespace {
 
 // How every stop must end for some seeds, or the faults are too tame to test anything.
-constexpr std::string_view kClasses[] = {"all-gone",   "blind",     "deadline",
-                                         "hold-max",   "unproven",  "forced",
-                                         "unverified", "hook-lost", "killed"};
+constexpr std::string_view kClasses[] = {"all-gone",  "blind",  "deadline",   "hold-max",
+                                         "unproven",  "forced", "unverified", "container-restart",
+                                         "hook-lost", "killed"};
 // With fewer seeds than this a rare class may be missing by chance.
 constexpr std::uint64_t kSeedsForAllClasses = 2'000;
 

@@ -97,6 +97,66 @@ void draw_troubles(RandomSource& random, Scenario& s) {
   if (random.chance(0.5)) s.healed_at = millis(random, 0, length);
 }
 
+// What follows was added later: it is drawn last, so that the rest of each seed stays as it was.
+
+void draw_traits(RandomSource& random, Scenario& s) {
+  if (!random.chance(0.35)) return;
+  bool any_local = false;
+  for (std::size_t i = 0; i < s.others.size(); ++i) {
+    ServiceTraits& traits = s.traits.emplace_back();
+    traits.headless = random.chance(0.2);
+    traits.publish_not_ready = random.chance(0.15);
+    traits.local_only = !traits.headless && random.chance(0.2);
+    any_local |= traits.local_only;
+    if (random.chance(0.3)) traits.settle = Millis(pick(random, {500, 2'000, 5'000, 10'000}));
+  }
+  s.other_node = any_local && random.chance(0.5);
+}
+
+void draw_legacy(RandomSource& random, Scenario& s) {
+  if (!random.chance(0.15)) return;
+  auto& legacy = s.legacy.emplace();
+  legacy.controller_delay = millis(random, 5, 6'000);
+  legacy.endpoints_max = pick<std::size_t>(random, {1, 1'000, 1'000, 1'000});
+  if (random.chance(0.2)) legacy.off_at = millis(random, 0, static_cast<int>(s.stop_at.count()));
+}
+
+void draw_service_changes(RandomSource& random, Scenario& s) {
+  using Kind = ServiceChange::Kind;
+  while (random.chance(0.15)) {
+    ServiceChange change;
+    change.at = s.stop_at + millis(random, -500, static_cast<int>(Millis(s.grace).count()) / 2);
+    change.kind = pick(random, {Kind::kCreated, Kind::kCreated, Kind::kCreatedAlone, Kind::kDeleted,
+                                Kind::kRelabelled});
+    change.service = random.below(s.others.size());
+    s.service_changes.push_back(change);
+  }
+  if (!random.chance(0.05)) return;
+  auto& by_hand = s.by_hand.emplace();
+  if (random.chance(0.5)) by_hand.until = s.stop_at + millis(random, -500, 20'000);
+}
+
+void draw_triggers(RandomSource& random, Scenario& s) {
+  if (s.stop == StopKind::kDeletion && random.chance(0.15)) {
+    s.stop = pick(random, {StopKind::kApiEviction, StopKind::kForceDeletion,
+                           StopKind::kNodeShutdown, StopKind::kNodePressure});
+  }
+  s.node_readable = random.chance(0.7);
+  s.watch_pod = random.chance(0.15);
+  s.pod_watch_forbidden = random.chance(0.03);
+  if (s.shortening && random.chance(0.5)) s.shortening->hook_again = false;
+  if (s.shortening && random.chance(0.1)) s.shortening->grace = std::chrono::seconds(0);
+}
+
+void draw_hooks(RandomSource& random, Scenario& s) {
+  const auto until = static_cast<int>((s.stop_at + Millis(s.grace)).count());
+  if (random.chance(0.2)) s.containers = 2 + static_cast<int>(random.below(2));
+  if (random.chance(0.05)) s.hook = HookKind::kNone;
+  if (random.chance(0.05)) s.kubelet_restart_at = s.stop_at + millis(random, 0, 20'000);
+  while (random.chance(0.08)) s.sigterms_at.push_back(millis(random, 0, until));
+  if (s.hook == HookKind::kNone) s.liveness_at.reset();
+}
+
 }  // namespace
 
 const char* to_string(StopKind stop) {
@@ -129,6 +189,12 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_events(random, scenario);
   draw_faults(random, scenario);
   draw_troubles(random, scenario);
+  draw_traits(random, scenario);
+  draw_legacy(random, scenario);
+  draw_service_changes(random, scenario);
+  scenario.host_network = random.chance(0.08);
+  draw_triggers(random, scenario);
+  draw_hooks(random, scenario);
   return scenario;
 }
 

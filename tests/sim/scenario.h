@@ -60,6 +60,24 @@ struct LegacyTraits {
   std::optional<Millis> off_at{};  // it is switched off: what it wrote stays
 };
 
+// A Service without a selector lists our address in a slice that somebody else writes.
+struct SliceByHand {
+  std::optional<Millis> until{};  // none: for ever
+};
+
+// A Service that comes, goes or turns away from the pod.
+struct ServiceChange {
+  enum class Kind {
+    kCreated,       // with the pods of `service` behind it
+    kCreatedAlone,  // with our pod alone behind it
+    kDeleted,
+    kRelabelled,
+  };
+  Millis at{};
+  Kind kind = Kind::kCreated;
+  std::size_t service = 0;
+};
+
 // Instants are counted from the start of the world.
 struct Scenario {
   // The pod and its settings.
@@ -83,6 +101,9 @@ struct Scenario {
   Millis controller_delay{500};
   Millis write_gap{0};
   bool other_node = false;  // the other pods run on another node than ours
+  // Our pod and the first of the others have the address of their host, and another port each.
+  bool host_network = false;
+  std::optional<SliceByHand> by_hand{};
   // Legacy Endpoints, written by their own controller. None: there are none, and the agent does
   // not look at them.
   std::optional<LegacyTraits> legacy{};
@@ -107,7 +128,8 @@ struct Scenario {
   std::vector<Millis> sigterms_at{};           // to the agent, beside that at the end of a stop
   std::optional<Millis> others_fail_at{};      // all other pods turn not ready
   std::optional<Millis> replacement_at{};      // and another becomes ready
-  std::vector<Millis> moves_at{};              // the own entry moves to another slice
+  std::vector<ServiceChange> service_changes{};
+  std::vector<Millis> moves_at{};  // the own entry moves to another slice
   Millis move_gap{10};
   std::optional<Millis> operator_release_at{};
   // Anything else that is done to the cluster: before the agent starts, and later.

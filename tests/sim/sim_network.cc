@@ -60,6 +60,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
  public:
   Call(SimNetwork& network, net::HttpRequest request, net::HttpHandler& handler, Fate fate)
       : network_(network),
+        number_(++network.calls_),
         request_(std::move(request)),
         target_(target_of(request_.url)),
         handler_(handler),
@@ -70,7 +71,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
         arrive_(network.loop_.make_timer([this] { arrive(); })),
         deliver_(network.loop_.make_timer([this] { deliver(); })),
         limit_(network.loop_.make_timer([this] { run_out(); })) {
-    network_.open_.insert(this);
+    network_.open_.emplace(number_, this);
     arm_limit();
     if (fate_ == Fate::kRefused) {
       push(Broken{"connection refused"});
@@ -80,7 +81,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   }
 
   ~Call() override {
-    network_.open_.erase(this);
+    network_.open_.erase(number_);
     if (at_server_) network_.server_.forget(*this);
   }
   Call(const Call&) = delete;
@@ -110,10 +111,14 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
       answer(200, "text/html", "<html><body>Please log in</body></html>");
       return;
     }
-    if (const auto* pod = asked_for<fakes::Pod>(fakes::Resource::kPods)) reading_ = read(*pod);
+    if (names(fakes::Resource::kPods)) {
+      const auto* pod = asked_for<fakes::Pod>(fakes::Resource::kPods);
+      reading_ = pod != nullptr ? read(*pod) : PodReading{std::nullopt, true, true};
+    }
     if (const auto* node = asked_for<fakes::Node>(fakes::Resource::kNodes)) {
       node_reading_ = NodeReading{node->ready_status != "True"};
     }
+    if (target_.find("/services?limit") != std::string::npos) listed_at_ = network_.loop_.now();
     at_server_ = true;
     network_.server_.serve({request_.method, target_, request_.headers, request_.body}, *this);
   }
@@ -121,10 +126,11 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   // The object that this request names; nullptr: it lists, or there is no such object.
   template <class T>
   [[nodiscard]] const T* asked_for(fakes::Resource resource) const {
-    const std::string folder = "/" + std::string(fakes::plural(resource)) + "/";
-    const auto at = target_.find(folder);
-    if (at == std::string::npos) return nullptr;
-    return network_.server_.store().get<T>(resource, target_.substr(at + folder.size()));
+    if (!names(resource)) return nullptr;
+    return network_.server_.store().get<T>(resource, target_.substr(target_.rfind('/') + 1));
+  }
+  [[nodiscard]] bool names(fakes::Resource resource) const {
+    return target_.find("/" + std::string(fakes::plural(resource)) + "/") != std::string::npos;
   }
 
   void refuse() {
@@ -255,8 +261,12 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   }
 
   void tell_reading() const {
-    const bool sound = status_ == 200 && !harmed_;
+    const bool is_gone = reading_ && reading_->gone;
+    const bool sound = status_ == (is_gone ? 404 : 200) && !harmed_;
     if (reading_ && sound && network_.on_pod_reading_) network_.on_pod_reading_(*reading_);
+    if (listed_at_ && sound && network_.on_services_reading_) {
+      network_.on_services_reading_(*listed_at_);
+    }
     if (node_reading_ && sound && network_.on_node_reading_) {
       network_.on_node_reading_(*node_reading_);
     }
@@ -271,7 +281,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
     arrive_->disarm();
     limit_->disarm();
     if (drip_) drip_->disarm();
-    network_.open_.erase(this);
+    network_.open_.erase(number_);
     handler_.on_end(outcome);
   }
 
@@ -293,6 +303,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   void run_out() { finish(failed("timed out"), "timed out"); }
 
   SimNetwork& network_;
+  std::uint64_t number_;
   net::HttpRequest request_;
   std::string target_;
   net::HttpHandler& handler_;
@@ -307,6 +318,7 @@ class SimNetwork::Call final : public net::HttpCall, private fakes::Exchange {
   int status_ = 0;
   std::optional<PodReading> reading_;
   std::optional<NodeReading> node_reading_;
+  std::optional<net::Instant> listed_at_;  // Services
   net::Instant last_at_{};
   std::deque<std::pair<net::Instant, Item>> queue_;
   std::unique_ptr<net::Timer> arrive_;
@@ -332,7 +344,7 @@ std::unique_ptr<net::HttpCall> SimNetwork::start(net::HttpRequest request,
 
 void SimNetwork::reset_all() {
   journal_.write("net", "every connection is reset");
-  for (Call* call : std::set<Call*>(open_)) call->reset();
+  for (const auto& [number, call] : std::map<std::uint64_t, Call*>(open_)) call->reset();
 }
 
 SimNetwork::Fate SimNetwork::draw_fate() {

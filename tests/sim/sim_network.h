@@ -2,10 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "net/http_client.h"
@@ -44,6 +45,7 @@ struct HostileAnswer {
 struct PodReading {
   std::optional<net::WallTime> deletion_timestamp;
   bool ending = false;  // by a deletion, an eviction or a node shutdown
+  bool gone = false;    // there is no such object
 };
 
 // And of its Node.
@@ -76,6 +78,10 @@ class SimNetwork final : public net::HttpClient {
   void on_pod_reading(std::function<void(const PodReading&)> listener) {
     on_pod_reading_ = std::move(listener);
   }
+  // `at`: what the agent has been given is what there was then.
+  void on_services_reading(std::function<void(net::Instant at)> listener) {
+    on_services_reading_ = std::move(listener);
+  }
   void on_node_reading(std::function<void(const NodeReading&)> listener) {
     on_node_reading_ = std::move(listener);
   }
@@ -97,8 +103,10 @@ class SimNetwork final : public net::HttpClient {
   std::function<std::optional<HostileAnswer>(const std::string&)> impostor_;
   std::function<void()> on_request_;
   std::function<void(const PodReading&)> on_pod_reading_;
+  std::function<void(net::Instant)> on_services_reading_;
   std::function<void(const NodeReading&)> on_node_reading_;
-  std::set<Call*> open_;
+  std::map<std::uint64_t, Call*> open_;  // by number, in the order of their start
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace lastcall::sim

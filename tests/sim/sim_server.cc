@@ -33,6 +33,10 @@ void SimServer::send(const net::ServerRequest& request, Answered answered) {
   }
   auto parked = std::make_shared<Parked>(Parked{this, std::move(answered), {}});
   parked_.push_back(parked);
+  if (std::exchange(forgetting_, false)) {
+    forgotten_ = std::move(parked);
+    return;
+  }
   handler_(request, std::make_unique<ParkedResponder>(std::move(parked)));
 }
 

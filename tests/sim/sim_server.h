@@ -34,6 +34,8 @@ class SimServer final : public net::HttpServer {
   [[nodiscard]] std::size_t waiting() const;
   // Answers are lost on their way, and callers wait for ever.
   void swallow_answers() { swallowing_ = true; }
+  // The first request is never handed over, and waits for ever.
+  void forget_first() { forgetting_ = true; }
   // Answers everything 200 "released" by itself.
   void answer_at_once() { hasty_ = true; }
 
@@ -48,6 +50,8 @@ class SimServer final : public net::HttpServer {
   Handler handler_;
   bool dead_ = false;
   bool swallowing_ = false;
+  bool forgetting_ = false;
+  std::shared_ptr<Parked> forgotten_;
   bool hasty_ = false;
   std::vector<std::weak_ptr<Parked>> parked_;
 };

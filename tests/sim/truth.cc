@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kSlices = "endpointslices";
 constexpr const char* kEndpoints = "endpoints";
+constexpr const char* kUnmanaged = "unmanaged-endpointslices";
 
 // How long DNS caches keep the addresses of a headless Service.
 constexpr std::chrono::seconds kDnsCaches{30};
@@ -108,7 +109,11 @@ void Truth::discover(net::Instant now) {
     consumers_.try_emplace(id(kind, service), fresh);
   };
   for (const auto& [name, object] : server_.store().all(fakes::Resource::kServices)) {
-    if (!fakes::selects(std::get<fakes::Service>(object->spec()), labels_)) continue;
+    const auto& service = std::get<fakes::Service>(object->spec());
+    const bool selects_us = fakes::selects(service, labels_);
+    const bool may_list_us = selects_us || service.selector.empty();
+    if (may_list_us && look_at_unmanaged(service).listed) note(kUnmanaged, name);
+    if (!selects_us) continue;
     note(kSlices, name);
     if (has_endpoints_) note(kEndpoints, name);
   }
@@ -117,7 +122,6 @@ void Truth::discover(net::Instant now) {
 // A Service that is deleted routes nothing, and goes on asking for what it asked for last.
 bool Truth::update(const core::ConsumerId& id, Consumer& consumer, net::Instant now) {
   const fakes::Service* found = service(id);
-  consumer.selects = found != nullptr && fakes::selects(*found, labels_);
   Sight sight;
   if (found != nullptr) {
     const config::Annotations asks = asked(*found);
@@ -125,11 +129,21 @@ bool Truth::update(const core::ConsumerId& id, Consumer& consumer, net::Instant 
     if (consumer.ignored() && !asks.ignore.value_or(false)) consumer.appeared_at = now;
     consumer.asked = asks;
     const bool ignore = asks.last_endpoint == config::LastEndpoint::kIgnore;
-    sight = id.kind == kSlices ? look_at_slices(*found, ignore) : look_at_endpoints(*found);
+    sight = id.kind == kSlices      ? look_at_slices(*found, ignore)
+            : id.kind == kEndpoints ? look_at_endpoints(*found)
+                                    : look_at_unmanaged(*found);
   }
+  const bool selects =
+      id.kind == kUnmanaged ? sight.listed : found && fakes::selects(*found, labels_);
+  if (consumer.selects && !selects) consumer.deselected_at = now;
+  consumer.selects = selects;
   if (sight.listed && !consumer.listed) consumer.listed_at = now;
   consumer.listed = sight.listed;
   if (sight.presence == consumer.presence) return false;
+  if (consumer.presence == Presence::kWithdrawn) {
+    consumer.returned_at = now;
+    consumer.withdrawn_before = consumer.withdrawn_at;
+  }
   consumer.presence = sight.presence;
   consumer.changed_at = now;
   if (sight.presence == Presence::kWithdrawn) consumer.withdrawn_at = now;
@@ -188,6 +202,18 @@ Truth::Sight Truth::look_at_endpoints(const fakes::Service& service) const {
     }
   }
   return {found->truncated ? Presence::kHidden : Presence::kWithdrawn, false};
+}
+
+// Its writer does not follow the pod: while we are listed we may be chosen.
+Truth::Sight Truth::look_at_unmanaged(const fakes::Service& service) const {
+  for (const auto& [name, object] : server_.store().all(fakes::Resource::kSlices)) {
+    const auto& slice = std::get<fakes::Slice>(object->spec());
+    if (slice.service != service.name || slice.managed_by == fakes::kSliceController) continue;
+    const auto& all = slice.endpoints;
+    const auto is_own = [this](const fakes::Endpoint& endpoint) { return endpoint.pod == pod_; };
+    if (std::any_of(all.begin(), all.end(), is_own)) return {Presence::kRoutable, true};
+  }
+  return {};
 }
 
 const char* to_string(Presence presence) {

@@ -21,13 +21,17 @@ enum class Presence {
 };
 
 struct Consumer {
-  // When its Service first selected the pod, or was ignored no more.
+  // When its Service first selected or listed the pod, or was ignored no more.
   net::Instant appeared_at{};
-  bool selects = true;  // its Service is there, and still selects the pod
+  bool selects = true;           // its Service is there, and still selects or lists the pod
+  net::Instant deselected_at{};  // when it last ceased to
   Presence presence = Presence::kRoutable;
   net::Instant changed_at{};
   // When it last turned withdrawn; kept when it returns.
   std::optional<net::Instant> withdrawn_at;
+  // When it last returned, and since when it had been withdrawn then.
+  net::Instant returned_at{};
+  std::optional<net::Instant> withdrawn_before{};
   bool listed = false;
   net::Instant listed_at{};  // when it last began to be
   // What it asks for; only limits may be left unsaid. A settle that is built in counts.
@@ -41,7 +45,8 @@ struct Consumer {
 using Consumers = std::map<core::ConsumerId, Consumer>;
 
 // Finds every consumer by itself: a Service that selects the pod is one by its EndpointSlices,
-// and by its Endpoints if those are looked at. One that was a consumer once stays one.
+// and by its Endpoints if those are looked at; one that lists the pod in slices which nobody keeps
+// up to date is one by those. What was a consumer once stays one.
 class Truth {
  public:
   // `server` must outlive this object. `settings`: what holds where no annotation says otherwise,
@@ -68,6 +73,7 @@ class Truth {
   bool update(const core::ConsumerId& id, Consumer& consumer, net::Instant now);
   [[nodiscard]] Sight look_at_slices(const fakes::Service& service, bool ignore_last_resort) const;
   [[nodiscard]] Sight look_at_endpoints(const fakes::Service& service) const;
+  [[nodiscard]] Sight look_at_unmanaged(const fakes::Service& service) const;
   [[nodiscard]] config::Annotations asked(const fakes::Service& service) const;
   [[nodiscard]] core::ConsumerId id(const char* kind, const std::string& service) const;
   [[nodiscard]] const fakes::Service* service(const core::ConsumerId& id) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/cluster.h"
 #include "tests/sim/token_on_disk.h"
 
 namespace lastcall::sim {
@@ -10,39 +11,12 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kNamespace = "shop";
-constexpr const char* kPod = "own";
-constexpr const char* kNode = "node-a";
 constexpr const char* kContainerRestart = "container-restart";
 constexpr Millis kReconnect{250};  // lastcall-hook
 constexpr Millis kProcessStart{300};
 constexpr Millis kKubeletStart{2'000};
 constexpr Millis kSigtermDelay{50};
 constexpr Millis kExitPatience{1'000};
-
-std::vector<std::string> service_names(const Scenario& scenario) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < scenario.others.size(); ++i) names.push_back(service_name(i));
-  return names;
-}
-
-fakes::Pod make_pod(const std::string& name, int number, bool dual_stack) {
-  fakes::Pod pod{.name = name};
-  pod.ips = {"10.1.0." + std::to_string(number)};
-  if (dual_stack) pod.ips.push_back("fd00::" + std::to_string(number));
-  return pod;
-}
-
-fakes::Service make_service(const std::string& name, const ServiceTraits& traits) {
-  fakes::Service service{.name = name, .selector = {{name, "yes"}}};
-  service.headless = traits.headless;
-  service.publish_not_ready = traits.publish_not_ready;
-  service.local_only = traits.local_only;
-  if (traits.settle) {
-    service.annotations["lastcall/settle"] = std::to_string(traits.settle->count()) + "ms";
-  }
-  return service;
-}
 
 net::ServerRequest request(const char* method, const char* path) {
   return {method, path, {}, {}, "127.0.0.1"};
@@ -61,7 +35,7 @@ World::World(Scenario scenario, std::uint64_t seed, bool recording, Sabotage sab
       journal_(loop_, recording),
       server_(loop_, kNamespace, [this] { return loop_.true_wall(); }),
       network_(loop_, server_, random_, journal_),
-      truth_(server_, kPod, settings()),
+      truth_(server_, kOwnPod, settings()),
       checker_(scenario_, truth_),
       kill_timer_(loop_.make_timer([this] { kill(); })) {
   network_.set_faults(scenario_.faults);
@@ -72,6 +46,9 @@ World::World(Scenario scenario, std::uint64_t seed, bool recording, Sabotage sab
     checker_.on_request(loop_.now());
   });
   network_.on_pod_reading([this](const PodReading& reading) { on_pod_reading(reading); });
+  network_.on_services_reading([this](net::Instant at) {
+    if (!process_->life.read_services) process_->life.read_services = at;
+  });
   network_.on_node_reading([this](const NodeReading& reading) { on_node_reading(reading); });
 }
 
@@ -85,23 +62,7 @@ void World::build_cluster() {
   TokenOnDisk::instance().set(token(tokens_));
   server_.set_tokens({token(tokens_)});
   server_.slices().set_endpoints_max(scenario_.endpoints_max);
-  auto own = make_pod(kPod, 1, scenario_.dual_stack);
-  own.grace = scenario_.grace;
-  int number = 1;
-  for (std::size_t i = 0; i < scenario_.others.size(); ++i) {
-    const std::string name = service_name(i);
-    own.labels[name] = "yes";
-    server_.store().put(make_service(name, scenario_.traits_of(i)));
-    for (int k = 0; k < scenario_.others[i]; ++k) {
-      auto other = make_pod("other-" + std::to_string(i) + "-" + std::to_string(k), ++number,
-                            scenario_.dual_stack);
-      other.labels[name] = "yes";
-      if (scenario_.other_node) other.node = "node-b";
-      server_.store().put(std::move(other));
-    }
-  }
-  server_.store().put(std::move(own));
-  server_.store().put(fakes::Node{.name = kNode});
+  populate(server_, scenario_);
   auto& endpoints = server_.endpoints();
   if (scenario_.legacy) {
     endpoints.set_endpoints_max(scenario_.legacy->endpoints_max);
@@ -110,8 +71,8 @@ void World::build_cluster() {
   if (scenario_.arrange) scenario_.arrange(server_);
   server_.slices().catch_up();
   endpoints.catch_up();
-  for (const auto& name : service_names(scenario_)) {
-    if (scenario_.duplicated) server_.slices().duplicate_endpoint(name, kPod);
+  for (std::size_t i = 0; scenario_.duplicated && i < scenario_.others.size(); ++i) {
+    server_.slices().duplicate_endpoint(service_name(i), kOwnPod);
   }
   server_.slices().set_delay(scenario_.controller_delay);
   server_.slices().set_write_gap(scenario_.write_gap);
@@ -166,19 +127,23 @@ void World::schedule() {
     at(*scenario_.others_fail_at, [this] {
       for (const auto& [name, object] :
            fakes::KubeStore::Objects(server_.store().all(fakes::Resource::kPods))) {
-        if (name != kPod) server_.set_ready(name, false);
+        if (name != kOwnPod) server_.set_ready(name, false);
       }
     });
   }
   if (scenario_.replacement_at) {
-    at(*scenario_.replacement_at, [this] {
-      auto pod = make_pod("replacement", 200, scenario_.dual_stack);
-      for (const auto& name : service_names(scenario_)) pod.labels[name] = "yes";
-      server_.store().put(std::move(pod));
-    });
+    at(*scenario_.replacement_at, [this] { add_replacement(server_, scenario_); });
+  }
+  for (std::size_t i = 0; i < scenario_.service_changes.size(); ++i) {
+    const auto& change = scenario_.service_changes[i];
+    at(change.at, [this, &change, i] { apply(server_, change, i); });
+  }
+  if (scenario_.by_hand && scenario_.by_hand->until) {
+    at(*scenario_.by_hand->until, [this] { unlist_by_hand(server_); });
   }
   for (const auto when : scenario_.moves_at) {
-    at(when, [this] { server_.slices().move_endpoint(service_name(0), kPod, scenario_.move_gap); });
+    at(when,
+       [this] { server_.slices().move_endpoint(service_name(0), kOwnPod, scenario_.move_gap); });
   }
   if (scenario_.operator_release_at) {
     at(*scenario_.operator_release_at, [this] {
@@ -262,35 +227,35 @@ void World::end_pod() {
   journal_.write("cluster", to_string(scenario_.stop));
   switch (scenario_.stop) {
     case StopKind::kDeletion:
-      server_.delete_pod(kPod);
+      server_.delete_pod(kOwnPod);
       break;
     case StopKind::kForceDeletion:
-      server_.delete_pod(kPod, seconds(0));
+      server_.delete_pod(kOwnPod, seconds(0));
       break;
     case StopKind::kApiEviction:
-      server_.update_pod(kPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
-      server_.delete_pod(kPod);
+      server_.update_pod(kOwnPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
+      server_.delete_pod(kOwnPod);
       break;
     case StopKind::kShutdown:
-      server_.update_pod(kPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
+      server_.update_pod(kOwnPod, [](fakes::Pod& pod) { pod.disruption_target = true; });
       break;
     case StopKind::kEviction:
-      server_.update_pod(kPod, [](fakes::Pod& pod) {
+      server_.update_pod(kOwnPod, [](fakes::Pod& pod) {
         pod.phase = "Failed";
         pod.reason = "Evicted";
       });
       break;
     case StopKind::kNodeShutdown:
-      server_.store().put(fakes::Node{kNode, "False", "node is shutting down"});
+      server_.store().put(fakes::Node{kOwnNode, "False", "node is shutting down"});
       break;
     case StopKind::kNodePressure:
-      server_.store().put(fakes::Node{.name = kNode, .pressures = {"DiskPressure"}});
+      server_.store().put(fakes::Node{.name = kOwnNode, .pressures = {"DiskPressure"}});
       break;
   }
 }
 
 const fakes::Pod* World::own_pod() {
-  return server_.store().get<fakes::Pod>(fakes::Resource::kPods, kPod);
+  return server_.store().get<fakes::Pod>(fakes::Resource::kPods, kOwnPod);
 }
 
 void World::note_deadline() {
@@ -306,7 +271,7 @@ void World::shorten() {
   if (pod == nullptr || !pod->deletion_timestamp || !hook_waits_) return;
   const auto& again = *scenario_.shortening;
   journal_.write("cluster", "second DELETE");
-  server_.delete_pod(kPod, again.grace);
+  server_.delete_pod(kOwnPod, again.grace);
   if ((pod = own_pod())) {
     note_deadline();
     kill_at_ = std::min(*kill_at_, loop_.now() + *pod->deletion_grace);
@@ -326,18 +291,24 @@ void World::stop_containers() {
 }
 
 void World::run_hooks() {
-  if (scenario_.hook == HookKind::kNone) {
+  if (scenario_.hook != HookKind::kNone) {
+    for (int i = 0; i < scenario_.containers; ++i) send_hook();
+  } else if (process_->agent) {
     send_sigterm();
-    return;
+  } else {
+    finish("hook-lost");
   }
-  for (int i = 0; i < scenario_.containers; ++i) send_hook();
 }
-
 // What it has called over the network is cut off; lastcall-hook lives on in its container.
 void World::restart_kubelet() {
   if (!hook_waits_) return;
   journal_.write("kubelet", "starts anew");
-  if (process_->agent) process_->pod_server.hang_up();
+  if (process_->agent) {
+    process_->pod_server.hang_up();
+    // Unless a hold has begun, nobody waits for anything any more.
+    const bool held = process_->agent->snapshot().hold_started.has_value();
+    if (scenario_.hook == HookKind::kKubelet && !held) process_->life.hook_at.reset();
+  }
   loop_.after(kKubeletStart, [this] {
     if (hook_waits_) run_hooks();
   });
@@ -354,7 +325,7 @@ void World::kill() {
 
 config::Settings World::settings() const {
   config::Settings settings;
-  settings.pod_name.value = kPod;
+  settings.pod_name.value = kOwnPod;
   settings.pod_namespace.value = kNamespace;
   settings.kubernetes_server.value = "http://api";
   settings.kubernetes_token_file.value = TokenOnDisk::instance().path();
@@ -390,6 +361,10 @@ void World::start_agent() {
 
 void World::restart_agent() {
   if (!process_->agent || outcome_.released) return;
+  if (scenario_.hook == HookKind::kNone && hook_waits_) {
+    finish("hook-lost");
+    return;
+  }
   journal_.write("kubelet", "the agent dies");
   process_->pod_server.die();
   process_->local_server.die();
@@ -416,10 +391,24 @@ void World::send_hook() {
   hook_waits_ = true;
   const bool local = scenario_.hook == HookKind::kLocal;
   auto& server = local ? process_->local_server : process_->pod_server;
-  auto& reached = process_->life.hook_at;
-  if (process_->agent && !reached) reached = loop_.now();
+  Life& life = process_->life;
+  life.called_at = loop_.now();
+  if (process_->agent) forget_unproven_stop();
+  if (process_->agent && !life.hook_at) life.hook_at = loop_.now();
   server.send(request(local ? "POST" : "GET", "/hold"),
               [this](const auto& response) { on_hook_answered(response); });
+}
+
+// What was released without proof may have been no stop, and the next hook may belong to another.
+// Only a deletion is for ever.
+void World::forget_unproven_stop() {
+  const auto snapshot = process_->agent->snapshot();
+  const bool proven = snapshot.deadline_proven || snapshot.trigger == core::Trigger::kDeletion;
+  if (snapshot.phase != core::Phase::kReleased || proven) return;
+  Life& life = process_->life;
+  life.hook_at.reset();
+  life.read_shutdown = false;
+  life.read_ending = life.read_deletion || life.read_gone;
 }
 
 void World::on_hook_answered(const std::optional<net::ServerResponse>& response) {
@@ -440,6 +429,12 @@ void World::on_hook_answered(const std::optional<net::ServerResponse>& response)
 
 void World::on_pod_reading(const PodReading& reading) {
   Life& life = process_->life;
+  if (reading.gone) {
+    if (!std::exchange(life.read_gone, true)) life.told_at = loop_.now();
+    // One that never knew its Pod cannot tell whether it ever was.
+    life.read_ending = life.read_pod;
+    return;
+  }
   const auto deadline =
       reading.deletion_timestamp ? true_instant(*reading.deletion_timestamp) : net::Instant{};
   if (!life.read_pod || life.read_ending != reading.ending || deadline != life.deadline) {
@@ -461,19 +456,20 @@ void World::on_node_reading(const NodeReading& reading) {
 void World::send_sigterm() {
   if (!process_->agent || over_) return;
   journal_.write("kubelet", "SIGTERM to the agent");
-  auto& reached = process_->life.hook_at;
-  if (has_begun() && !reached) reached = loop_.now();
+  Life& life = process_->life;
+  if (has_begun() && life.sigterm_at == net::Instant{}) life.sigterm_at = loop_.now();
+  if (has_begun() && !life.hook_at) life.hook_at = loop_.now();
   process_->agent->on_sigterm();
 }
 
-// Before the stop its container alone was restarted. In a stop it has left its callers alone, and
-// is started again as a native sidecar is.
+// Before the release it is started again: its container alone was restarted, or it is a native
+// sidecar, and has left its callers alone.
 void World::on_exit() {
   journal_.write("kubelet", "the agent has ended");
   exited_ = true;
   const std::size_t waiting = process_->pod_server.waiting() + process_->local_server.waiting();
   checker_.on_exit_with(waiting);
-  if (has_begun() && waiting == 0) return;
+  if (outcome_.released || (scenario_.hook == HookKind::kNone && hook_waits_)) return;
   loop_.after(Millis(0), [this] { restart_agent(); });
 }
 
@@ -498,7 +494,8 @@ Outcome World::run() {
   schedule();
   const auto end = start_ + scenario_.stop_at + scenario_.hook_delay + scenario_.grace + seconds(5);
   while (!over_ && loop_.step(end)) after_step();
-  if (scenario_.liveness_at && scenario_.restarts_at.empty()) {
+  // A SIGTERM meanwhile begins a hold of its own, which the hook then waits for.
+  if (scenario_.liveness_at && scenario_.restarts_at.empty() && scenario_.sigterms_at.empty()) {
     checker_.on_liveness(outcome_.liveness_waited);
   }
   outcome_.violations = checker_.violations();
@@ -509,12 +506,17 @@ Outcome World::run() {
 void World::after_step() {
   if (process_->agent) checker_.on_snapshot(process_->agent->snapshot());
   if (!hook_waits_) return;
-  if (scenario_.hook == HookKind::kNone && process_->agent) {
-    const bool released = process_->agent->snapshot().phase == core::Phase::kReleased;
-    if (released || exited_) answer_ = released ? "released" : kContainerRestart;
-    just_answered_ = released || exited_;
-  }
+  if (scenario_.hook == HookKind::kNone && process_->agent) watch_sidecar();
   if (just_answered_) settle_release();
+}
+
+// Nobody is answered: what the agent does tells.
+void World::watch_sidecar() {
+  const auto snapshot = process_->agent->snapshot();
+  if (snapshot.phase != core::Phase::kReleased && !exited_) return;
+  const bool held = snapshot.hold_end && *snapshot.hold_end != core::HoldEnd::kPodLives;
+  answer_ = held || stop_.operator_released ? "released" : kContainerRestart;
+  just_answered_ = true;
 }
 
 void World::settle_release() {

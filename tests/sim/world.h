@@ -89,6 +89,7 @@ class World final : private report::LogSink {
 
   void send_liveness_hook();
   void send_hook();
+  void forget_unproven_stop();
   void on_hook_answered(const std::optional<net::ServerResponse>& response);
   void on_pod_reading(const PodReading& reading);
   void on_node_reading(const NodeReading& reading);
@@ -98,6 +99,7 @@ class World final : private report::LogSink {
   void finish(std::string how);
 
   void after_step();
+  void watch_sidecar();
   void settle_release();
   [[nodiscard]] bool has_begun() const { return loop_.now() >= start_ + scenario_.stop_at; }
   [[nodiscard]] const fakes::Pod* own_pod();
