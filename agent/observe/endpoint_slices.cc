@@ -338,7 +338,11 @@ void EndpointSlices::arm_relist() {
       if (!next || due < *next) next = due;
     }
   }
-  if (next) relist_->arm(*next);
+  if (next) {
+    relist_->arm(*next);
+  } else {
+    relist_->disarm();
+  }
 }
 
 void EndpointSlices::tell(Route& route, const Named& named, Verdict verdict) {
