@@ -313,7 +313,7 @@ void EndpointSlices::evaluate(Named& named, bool just_listed) {
 void EndpointSlices::evaluate(Route& route, const Named& named, std::optional<Verdict> verdict,
                               bool just_listed) {
   if (verdict) {
-    route.absent_since.reset();
+    if (std::exchange(route.absent_since, std::nullopt)) arm_relist();
     tell(route, named, std::move(*verdict));
     return;
   }
