@@ -176,6 +176,10 @@ class PodReader {
 
 }  // namespace
 
+PodIdentity identity_of(const PodView& pod) {
+  return {pod.uid, pod.node_name, pod.addresses, pod.host_network, pod.ports};
+}
+
 net::Result<PodView> parse_pod(const PaddedText& json) { return PodReader().read(json); }
 
 }  // namespace lastcall::k8s

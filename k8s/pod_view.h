@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "k8s/padded_text.h"
+#include "k8s/pod_identity.h"
 #include "net/loop.h"
 #include "net/result.h"
 
@@ -39,6 +40,9 @@ struct PodView {
   std::string reason;              // status.reason: "Evicted", "Terminated", "NodeShutdown" ..
   bool disruption_target = false;  // a status condition DisruptionTarget=True
 };
+
+// How endpoints of this pod are recognised.
+[[nodiscard]] PodIdentity identity_of(const PodView& pod);
 
 // kInvalid: not JSON, not a Pod, or a field of the wrong type, with the field named. "kind"
 // may be absent: items of a list have none.

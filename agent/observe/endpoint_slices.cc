@@ -118,9 +118,7 @@ void EndpointSlices::on_verdict(std::function<void(const std::string&, core::Pre
   verdict_listener_ = std::move(listener);
 }
 
-void EndpointSlices::identify(const k8s::PodView& pod) {
-  identity_ = {pod.uid, pod.node_name, pod.addresses, pod.host_network, pod.ports};
-}
+void EndpointSlices::identify(const k8s::PodView& pod) { identity_ = k8s::identity_of(pod); }
 
 // ---- Which consumers ----------------------------------------------------------------------
 

@@ -36,9 +36,7 @@ LegacyEndpoints::LegacyEndpoints(k8s::ApiClient& api, report::Log& log, std::str
       emit_(std::move(emit)),
       reflection_(api, *this) {}
 
-void LegacyEndpoints::identify(const k8s::PodView& pod) {
-  identity_ = {pod.uid, pod.node_name, pod.addresses, pod.host_network, pod.ports};
-}
+void LegacyEndpoints::identify(const k8s::PodView& pod) { identity_ = k8s::identity_of(pod); }
 
 core::ConsumerId LegacyEndpoints::id(const std::string& service) const {
   return {std::string(kKind), namespace_ + "/" + service};
